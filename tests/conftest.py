@@ -37,7 +37,10 @@ LONG = {"functional": "busy", "load": "busy", "fault": "waits", "soak": "waits",
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Look for no garbage among modules and tests: it takes a quarter of the collection's time."""
+    """Collect tests without the garbage collector.
+
+    It would take a quarter of the collection's time.
+    """
     gc.disable()
     try:
         return (yield)
@@ -55,7 +58,10 @@ def _of_the_database() -> frozenset[Path]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Import only files with tests of the database, and their folders, where no others are asked for."""
+    """Ignore files without tests of the database in a run of those tests.
+
+    The folders that hold such tests are imported, too.
+    """
     if config.option.markexpr != "database" or not collection_path.is_relative_to(TESTS):
         return None
     return collection_path not in _of_the_database() or None
@@ -68,17 +74,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put long files first, so that no worker is left alone with one at the end of a run.
+    """Put long files first.
 
-    Those that wait are spread over the others, which have the processors meanwhile.
+    Otherwise one worker is left alone with a long file at the end of a run. Files that wait are spread over
+    the others, which have the processors meanwhile.
     """
     kinds: dict[str, list[Path]] = {}
     for path in dict.fromkeys(item.path for item in items):
         kinds.setdefault(LONG.get(path.relative_to(TESTS).parts[0], ""), []).append(path)
     order = {
-        path: (not kind, place / len(paths))
+        path: (not kind, index / len(paths))
         for kind, paths in kinds.items()
-        for place, path in enumerate(paths)
+        for index, path in enumerate(paths)
     }
     items.sort(key=lambda item: order[item.path])
 
@@ -90,9 +97,11 @@ def _make_workspace(*, using: str, apps: Any = global_apps, **_rest: Any) -> Non
 
 @pytest.fixture(scope="session", autouse=True)
 def _workspace_after_each_flush() -> None:
-    """The migrations make one workspace; tests with transactions of their own empty the database.
+    """Create the workspace of the migrations again after each flush.
 
-    Django's own permissions, for which nothing here asks, are not made again: they take most of a flush.
+    Tests with transactions of their own empty the database, and take away the one workspace that the
+    migrations create. Django's own permissions, for which nothing here asks, are not created again: they take
+    most of a flush.
     """
     post_migrate.connect(_make_workspace, sender=global_apps.get_app_config("accounts"))
     post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
@@ -101,7 +110,10 @@ def _workspace_after_each_flush() -> None:
 
 @pytest.fixture(scope="session")
 def django_db_keepdb(django_db_modify_db_settings: None) -> bool:
-    """Copy the migrated database of a whole run; return False without one, and the tests migrate theirs."""
+    """Copy the migrated database of a whole run, and return True.
+
+    Return False without such a database: the tests migrate theirs.
+    """
     if "TEST_PREPARED" not in os.environ:
         return False
     test = connection.settings_dict["TEST"]
@@ -114,6 +126,9 @@ def django_db_keepdb(django_db_modify_db_settings: None) -> bool:
 
 @pytest.fixture(autouse=True)
 def _no_language_left() -> Iterator[None]:
-    """Django leaves the language of a test's last page active, for a server's next page sets its own."""
+    """Deactivate the language of a test's last page.
+
+    Django leaves it active, because a server's next page sets its own.
+    """
     yield
     translation.deactivate()

@@ -1,4 +1,7 @@
-"""Environment of the test run, set before Django reads its settings (pytest loads this with ``-p``)."""
+"""Environment of the test run, set before Django reads its settings.
+
+Pytest loads this module with ``-p``.
+"""
 
 import atexit
 import os
@@ -14,7 +17,7 @@ os.environ.setdefault("DEBUG", "true")
 os.environ.setdefault("LOG_LEVEL", "WARNING")
 os.environ.setdefault("DJANGO_ADMIN", "true")  # for the tests of its pages; sites start without it
 # Threads of linear algebra wait for each other by spinning: beside other tests they take three times the
-# processor time for the same work. What tests start inherits this.
+# processor time for the same work. Programs that tests start inherit this.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Files of a site are named by the keys of rows, which are the same in the database of each test process.

@@ -1,7 +1,8 @@
-"""A fake OpenAI-compatible server that answers as told, and fails as real ones do.
+"""A fake OpenAI-compatible server that answers and fails as planned.
 
-A *plan* says what to do with a request: a status with headers, a text that is cut, a tool call. Plans are
-used up one after the other; without one the server answers well: with sentence 1 as answer and only fact.
+It fails as real servers do. A *plan* says what to do with a request: a status with headers, a text that is
+cut, a tool call. Plans are used up one after the other; without one the server answers well: with sentence 1
+as answer and only fact.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Answerer = Callable[[str], str | Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do with one request.
+    """The server's reaction to one request.
 
     Attributes:
         status: Of the reply.
@@ -50,7 +51,7 @@ def error(status: int, code: str = "", *, message: str = "no", **headers: str) -
 
 
 def content(text: str, finish: str = "stop") -> Plan:
-    """Return a plan that answers 200 with a text in place of the JSON asked for."""
+    """Return a plan that answers 200 with a text in place of the JSON."""
     return Plan(message={"role": "assistant", "content": text}, finish=finish)
 
 
@@ -81,7 +82,10 @@ def first_sentence(prompt: str) -> dict[str, Any]:
 
 
 class FakeOpenAI:
-    """The server, in a thread; ``requests`` holds the bodies it received, and ``keys`` their headers."""
+    """The server, in a thread.
+
+    ``requests`` holds the bodies that it received, and ``keys`` their headers.
+    """
 
     def __init__(
         self,
@@ -148,9 +152,9 @@ class FakeOpenAI:
             request.close_connection = True
 
     def _completion(self, plan: Plan, body: dict[str, Any]) -> dict[str, Any]:
-        asked = ("Question:", "The page:")
-        contents = [one["content"] for one in reversed(body["messages"]) if one["role"] == "user"]
-        prompt = next(text for text in contents if any(words in text for words in asked))
+        markers = ("Question:", "The page:")
+        contents = [turn["content"] for turn in reversed(body["messages"]) if turn["role"] == "user"]
+        prompt = next(text for text in contents if any(words in text for words in markers))
         answer = self.answer(prompt)
         schema = body.get("response_format", {}).get("json_schema", {}).get("schema", {})
         text = json.dumps({name: answer[name] for name in schema.get("properties", answer)})
@@ -158,7 +162,7 @@ class FakeOpenAI:
         choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": plan.finish}
         if body.get("logprobs") and self.logprob is not None and message["content"]:
             pieces = re.findall(r"\w+|\W", message["content"])
-            choice["logprobs"] = {"content": [{"token": one, "logprob": self.logprob} for one in pieces]}
+            choice["logprobs"] = {"content": [{"token": token, "logprob": self.logprob} for token in pieces]}
         read, written = len(prompt) // 4, len(text) // 4
         usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
         return {"choices": [choice], "usage": usage}

@@ -1,4 +1,7 @@
-"""The commands of the documents: every line of every ``sh`` block, in the order of its page."""
+"""The commands of the documents, in the order of their page.
+
+Each is a line of an ``sh`` block.
+"""
 
 import re
 import shlex
@@ -27,7 +30,7 @@ class Command:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """Program and arguments: no settings before them, no redirection after them."""
+        """Program and arguments, without settings and redirections."""
         words = list(self.words)
         while ASSIGNMENT.match(words[0]):
             words.pop(0)
@@ -60,7 +63,7 @@ def _dedent(block: str, indent: str) -> str:
 
 
 def _commands(page: str, block: str) -> list[Command]:
-    found, open_text = [], ""
+    commands, open_text = [], ""
     for line in block.replace("\\\n", " ").splitlines():
         open_text += ("\n" if open_text else "") + line
         try:
@@ -70,10 +73,10 @@ def _commands(page: str, block: str) -> list[Command]:
         if words.count("do") > words.count("done"):  # a loop goes on, too
             continue
         if words:
-            found.append(Command(page, _without_comment(open_text), tuple(words)))
+            commands.append(Command(page, _without_comment(open_text), tuple(words)))
         open_text = ""
     assert not open_text, f"{page}: {open_text!r} does not end"
-    return found
+    return commands
 
 
 def _split(text: str) -> list[str]:

@@ -1,8 +1,8 @@
 """Real servers and a real browser for the tests.
 
-``make test`` starts the servers and names them in TEST_POSTGRES_URL, TEST_VALKEY_URL and TEST_REDIS_URL.
-Where pytest is called by itself, a fixture starts what it gives. A part that the machine lacks skips the
-test with one sentence, or fails it where TOUCHSTONE_REQUIRE_SERVICES=1 is set.
+``make test`` starts the servers and names them in TEST_POSTGRES_URL, TEST_VALKEY_URL and TEST_REDIS_URL. If
+pytest is called by itself, a fixture starts the server that it gives. If the machine lacks a part, the test
+is skipped with one sentence; with TOUCHSTONE_REQUIRE_SERVICES=1 it fails.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _REDIS_PROTOCOL: dict[str, tuple[str, Server]] = {
 
 
 def require(sentence: str) -> None:
-    """Skip the test for want of a service; where services are required, fail it."""
+    """Skip a test without its service, or fail it if services are required."""
     if os.environ.get("TOUCHSTONE_REQUIRE_SERVICES") == "1":
         pytest.fail(f"A service is required here: {sentence}")
     pytest.skip(sentence)
 
 
 def _server(stack: ExitStack, variable: str, start: Server) -> str:
-    """Return the URL of the server that ``make test`` started, or of one started here."""
+    """Return the URL of the server of ``make test``, or of a new one."""
     url = os.environ.get(variable)
     if url:
         return url
@@ -53,7 +53,10 @@ def _server(stack: ExitStack, variable: str, start: Server) -> str:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
-    """URL of the database ``postgres`` of a real server; for making other databases."""
+    """URL of the database ``postgres`` of a real server.
+
+    Other databases are created from it.
+    """
     with ExitStack() as stack:
         yield _server(stack, "TEST_POSTGRES_URL", servers.run_postgres)
 
@@ -67,7 +70,10 @@ def postgres_url(postgres_server: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session", params=list(_REDIS_PROTOCOL))
 def redis_server(request: pytest.FixtureRequest, worker_number: int) -> Iterator[str]:
-    """URL of Valkey and, in a second run of the test, of Redis; each xdist worker has its own database."""
+    """URL of Valkey and, in a second run of the test, of Redis.
+
+    Each xdist worker has its own database.
+    """
     with ExitStack() as stack:
         url = _server(stack, *_REDIS_PROTOCOL[request.param])
         yield f"{url.rpartition('/')[0]}/{worker_number}"
@@ -75,7 +81,7 @@ def redis_server(request: pytest.FixtureRequest, worker_number: int) -> Iterator
 
 @pytest.fixture
 def redis_url(redis_server: str) -> str:
-    """URL of an empty database of Valkey and, in a second run of the test, of Redis."""
+    """URL of an empty database of Valkey and, in a second run, of Redis."""
     client = redis_client.Redis.from_url(redis_server)
     client.flushdb()
     client.close()

@@ -1,7 +1,8 @@
-"""A real site on free ports for the tests: broker, worker, model server and web server as people run them.
+"""A real site on free ports, whose programs run as people run them.
 
-Starting the programs of a site takes a processor ten seconds. The modules that a process runs one after the
-other therefore share them: each gets a site without data, as a new one would be.
+They are broker, worker, model server and web server. Starting them takes a processor ten seconds. The modules
+that a process runs one after the other therefore share them: each gets a site without data, as a new one
+would be.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ DATABASES = [
 ]  # fmt: skip
 KEPT = 2  # sites of a process that wait for their next module
 IDS = 1_000_000  # of rows that a module adds at most
-# What a new site has in its folder; all else there is data.
+# A new site has these in its folder; all else there is data.
 PROGRAMS = {"broker", "broker.sock", "log", "static"}
 
 
 @pytest.fixture(scope="module", params=DATABASES)
 def postgres_or_sqlite(request: pytest.FixtureRequest) -> str | None:
-    """What ``run_site`` takes for each database: None for SQLite, and a PostgreSQL server's URL."""
+    """URL of a PostgreSQL server, or None for SQLite, as for ``run_site``."""
     return request.getfixturevalue("postgres_server") if request.param == "postgres" else None
 
 
@@ -46,7 +47,7 @@ class _Used:
 
     Attributes:
         pids: Its programs.
-        turns: How many modules had it.
+        turns: Number of modules that had it.
     """
 
     site: Site
@@ -59,7 +60,10 @@ class _Used:
         self.pids = self.site.parts.pids
 
     def waits(self) -> bool:
-        """Return whether the programs are those that were started, and have no work."""
+        """Return whether the programs still run and have no work.
+
+        Programs that were started again do not count.
+        """
         try:
             self.site.parts.check()
         except PartFailed:
@@ -140,7 +144,7 @@ def empty_site() -> Iterator[EmptySite]:
             with run_site(postgres=postgres, **options) as running:
                 yield running
             return
-        used = next((each for each in waiting if each.options == options), None)
+        used = next((candidate for candidate in waiting if candidate.options == options), None)
         if used is None:
             with ExitStack() as lasting:
                 used = _Used(lasting.enter_context(run_site(**options)), options, lasting.pop_all())
@@ -164,6 +168,9 @@ def empty_site() -> Iterator[EmptySite]:
 
 @pytest.fixture(scope="module")
 def site(empty_site: EmptySite) -> Iterator[Site]:
-    """The whole site on SQLite with the fake model server, shared by the tests of a module."""
+    """The whole site on SQLite, shared by the tests of a module.
+
+    Its model server is the fake one.
+    """
     with empty_site() as running:
         yield running

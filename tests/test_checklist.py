@@ -1,4 +1,7 @@
-"""The reviewer's checklist and the page on testing name tests and settings that exist."""
+"""The reviewers' pages name tests and settings that exist.
+
+They are the checklist, the threat model and the page on testing.
+"""
 
 import re
 

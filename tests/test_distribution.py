@@ -1,4 +1,4 @@
-"""The wheel of the analysis, installed in a fresh environment of somebody else."""
+"""The wheel of the analysis, installed in a fresh environment."""
 
 import json
 import subprocess
@@ -36,7 +36,10 @@ assert "analysis" not in sys.modules
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory) -> Path:
-    """The folder of programs of a new environment with nothing but the wheel and what it needs."""
+    """The folder of programs of a new environment with the wheel.
+
+    The environment has nothing else but what the wheel needs.
+    """
     folder = tmp_path_factory.mktemp("distribution")
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder / "dist")]
     # Built from a copy: setuptools leaves folders beside what it builds.
@@ -58,7 +61,10 @@ def fresh(tmp_path_factory) -> Path:
 
 
 def install(programs: Path, wheel: str) -> None:
-    """Install a wheel; what is imported is compiled then, which is half of what it needs."""
+    """Install a wheel without compiling its modules.
+
+    Python compiles them on import: half of those that the wheel needs.
+    """
     pip = [sys.executable, "-m", "pip", "--python", str(programs / "python"), "install", "-q", "--no-compile"]
     done = subprocess.run([*pip, "-c", str(ROOT / "requirements.txt"), wheel], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -97,7 +103,7 @@ def test_it_brings_neither_django_nor_torch_nor_names_that_clash(fresh: Path, tm
 @pytest.mark.soak  # tests/studyapp/exports/test_rebuilt_report.py does it without an installation
 def test_a_stranger_rebuilds_a_report_byte_by_byte(fresh: Path, tmp_path: Path):
     planted_study(tmp_path / "bundle")
-    made = {}
+    contents = {}
     for name in ("here", "there"):
         report = ["report", str(tmp_path / "bundle"), "--out", str(tmp_path / name), "--resamples", "60"]
         if name == "here":
@@ -106,9 +112,9 @@ def test_a_stranger_rebuilds_a_report_byte_by_byte(fresh: Path, tmp_path: Path):
             done = run(fresh / "touchstone", *report, cwd=ROOT)
             assert done.returncode == 0, done.stderr
         files = sorted(path for path in (tmp_path / name).rglob("*") if path.is_file())
-        made[name] = {path.relative_to(tmp_path / name): path.read_bytes() for path in files}
-    assert made["here"] == made["there"]
-    assert Path("report.html") in made["here"]
+        contents[name] = {path.relative_to(tmp_path / name): path.read_bytes() for path in files}
+    assert contents["here"] == contents["there"]
+    assert Path("report.html") in contents["here"]
 
 
 def test_type_checkers_read_its_types(fresh: Path, tmp_path: Path):

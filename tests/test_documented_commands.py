@@ -1,4 +1,7 @@
-"""Every command of the documents exists after ``make`` and takes the arguments that its page gives it."""
+"""Every command of the documents exists after ``make``.
+
+It takes the arguments that its page gives it.
+"""
 
 import argparse
 import importlib.util
@@ -39,7 +42,10 @@ class Parsed(Exception):
 
 
 def check(command: Command) -> None:
-    """Parse a command with the parser of its program. Raises AssertionError if it is not accepted."""
+    """Parse a command with the parser of its program.
+
+    Raises AssertionError if the parser does not accept it.
+    """
     program, *arguments = command.arguments
     if program == PYTHON:
         check_python(command, arguments)
@@ -54,9 +60,9 @@ def check(command: Command) -> None:
     elif program == "curl":
         check_curl(arguments)
     else:
-        made = program.startswith("build/") or (program == "python3" and arguments[:2] == ["-m", "venv"])
+        is_built = program.startswith("build/") or (program == "python3" and arguments[:2] == ["-m", "venv"])
         ours = program == "python3" and (ROOT / arguments[0]).is_file()
-        assert made or ours or program in PLAIN, f"{program} does not exist after make"
+        assert is_built or ours or program in PLAIN, f"{program} does not exist after make"
 
 
 def check_python(command: Command, arguments: Sequence[str]) -> None:
@@ -69,7 +75,7 @@ def check_python(command: Command, arguments: Sequence[str]) -> None:
         text = (ROOT / command.page).read_text(encoding="utf-8")
         assert f"ave this as `{arguments[0]}`" in text, f"the page does not make {arguments[0]}"
         return None
-    # Whether this machine has a GPU does not matter to whether the command is right.
+    # A command for a GPU is right on a machine without one, too.
     module, rest = arguments[1], ["cpu" if word == "cuda" else word for word in arguments[2:]]
     if module == "analysis":
         return check_app(app_of(analysis.__main__), rest)
@@ -169,5 +175,5 @@ def test_every_command_names_the_python_of_the_installation():
     bare = re.compile(r"(?<![\w/])python (?:-m (?!touchstone)|manage\.py)")
     texts = [*pages(), *(ROOT / "templates").rglob("*.html"), ROOT / "locale/de/LC_MESSAGES/django.po"]
     lines = [(path, line) for path in texts for line in path.read_text(encoding="utf-8").splitlines()]
-    found = [f"{path}: {line}" for path, line in lines if bare.search(line)]
-    assert not found, "\n".join(["write .venv/bin/python:", *found])
+    bare_lines = [f"{path}: {line}" for path, line in lines if bare.search(line)]
+    assert not bare_lines, "\n".join(["write .venv/bin/python:", *bare_lines])

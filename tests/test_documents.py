@@ -1,4 +1,4 @@
-"""The documents lead where they say, and every page can be found from the index."""
+"""Links between documents lead somewhere, and the index has every page."""
 
 import re
 import textwrap
@@ -15,7 +15,7 @@ LINK = re.compile(r"\]\(([^)#\s]+)(#[^)]*)?\)")
 
 def local_links(page: Path) -> list[Path]:
     text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-    targets = [found[1] for found in LINK.finditer(text)]
+    targets = [match[1] for match in LINK.finditer(text)]
     return [(page.parent / target).resolve() for target in targets if "://" not in target]
 
 
@@ -32,19 +32,19 @@ def test_blocks_of_yaml_are_yaml(page: Path):
 
 
 def test_every_page_can_be_reached_from_the_readme():
-    seen: set[Path] = set()
+    reached_pages: set[Path] = set()
     todo = [ROOT / "README.md"]
     while todo:
         page = todo.pop()
-        if page in seen or page.suffix != ".md" or not page.is_file():
+        if page in reached_pages or page.suffix != ".md" or not page.is_file():
             continue
-        seen.add(page)
+        reached_pages.add(page)
         todo += local_links(page)
-    assert {str(page) for page in set(PAGES) - seen} <= {str(ROOT / "CHANGELOG.md")}
+    assert {str(page) for page in set(PAGES) - reached_pages} <= {str(ROOT / "CHANGELOG.md")}
 
 
 def test_the_index_has_every_page():
-    """But for decisions and the generated Python API, which have an index of their own."""
+    """Decisions and the generated Python API have indexes of their own."""
     index = ROOT / "docs/index.md"
     pages = {page for page in PAGES if page.is_relative_to(ROOT / "docs")}
     missing = pages - {index, *local_links(index)}

@@ -1,6 +1,7 @@
-"""Files that release 0.1 wrote are read today: a public bundle of a study, and gold of annotation projects.
+"""The product still reads files that release 0.1 wrote.
 
-``fixtures`` holds them as 0.1 wrote them, and nothing makes them again.
+They are a public bundle of a study, and gold of annotation projects. ``fixtures`` holds them as 0.1 wrote
+them, and nothing makes them again.
 """
 
 import json
@@ -23,7 +24,10 @@ FIXTURES = Path(__file__).parent / "fixtures"
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
-    """A mixed design with every kind of page: 6 participants, one of them still on the way."""
+    """A bundle of a mixed design with every kind of page.
+
+    It has 6 participants, one of them still on the way.
+    """
     folder = tmp_path / "bundle"
     with tarfile.open(FIXTURES / "bundle-0.1" / "bundle.tar.gz") as archive:
         archive.extractall(folder, filter="data")

@@ -1,4 +1,4 @@
-"""No function of the product is longer than 60 lines, its docstring not counted."""
+"""Functions of the product have at most 60 lines beside docstrings."""
 
 import ast
 from collections.abc import Iterator

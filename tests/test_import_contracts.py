@@ -1,4 +1,4 @@
-"""The import contracts of pyproject.toml hold what modules say about themselves."""
+"""The import contracts hold what modules say about themselves."""
 
 import ast
 import re
@@ -12,14 +12,14 @@ MOST_MODULES = 20  # in a folder; a fuller one is split by subject (docs/adr/001
 
 def test_modules_that_call_themselves_pure_are_in_the_contract():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
-    (contract,) = (each for each in settings["contracts"] if "call themselves pure" in each["name"])
+    (contract,) = (entry for entry in settings["contracts"] if "call themselves pure" in entry["name"])
     left_out = []
     for package in set(settings["root_packages"]) - {"analysis", "modelserver", "touchstone"}:
         for path in (ROOT / package).rglob("*.py"):
             module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
             words = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
             if re.search(r"\bPure\b|\b[Nn]o Django\b", words) and not any(
-                f"{module}.".startswith(f"{each}.") for each in contract["source_modules"]
+                f"{module}.".startswith(f"{source}.") for source in contract["source_modules"]
             ):
                 left_out.append(module)
     assert left_out == []

@@ -1,4 +1,4 @@
-"""Names in the docstrings and comments of the product are those of its code."""
+"""Names in docstrings and comments of the product exist in its code."""
 
 import ast
 import re
@@ -28,7 +28,10 @@ OTHERS = {
 
 @cache
 def read_code(path: Path) -> tuple[frozenset[str], tuple[tuple[int, str], ...]]:
-    """Return the words of a file's code, and its docstrings and comments with their lines."""
+    """Return the words of a file's code, and its texts with their lines.
+
+    Texts are docstrings and comments.
+    """
     words, texts = set(), dict[int, str]()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         match node:
@@ -63,7 +66,10 @@ def read_words() -> frozenset[str]:
 
 
 def has_name(name: str) -> bool:
-    """Return whether the product has a name; one that names a module, whether that module has it."""
+    """Return whether the product has a name.
+
+    A name that begins with a module has to be in that module.
+    """
     parts = name.split(".")
     if parts[0] in PACKAGES:
         for at in range(len(parts), 1, -1):
@@ -77,8 +83,8 @@ def has_name(name: str) -> bool:
 def list_names(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the line and the name of each name between backticks."""
     for line, text in read_code(path)[1]:
-        for found in NAME.finditer(text):
-            yield line + text.count("\n", 0, found.start()), found[2]
+        for match in NAME.finditer(text):
+            yield line + text.count("\n", 0, match.start()), match[2]
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -1,4 +1,7 @@
-"""The page from NLVR2's released files to Table 1: every command, as typed, on small files of their form."""
+"""Every command of the page on NLVR2 runs as typed, on small files.
+
+The page leads from NLVR2's released files to Table 1; the small files have the same form.
+"""
 
 import csv
 import json
@@ -44,7 +47,10 @@ def released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write_released() -> None:
-    """Write the files that the page names into this folder, in the forms of their releases."""
+    """Write the files that the page names into this folder.
+
+    They have the forms of their releases.
+    """
     for split, count in (("train", 20), ("dev", 2)):
         write_lines(Path(f"{split}.json"), [nlvr2(f"{split}-{n}-0-0", n) for n in range(count)])
         name = {"train": "train_obj36.tsv", "dev": "valid_obj36.tsv"}[split]
@@ -102,7 +108,10 @@ def write_gqa() -> None:
 
 
 def write_lxmert(folder: Path) -> None:
-    """Write a small LXMERT as the released one is: the encoder beside the heads of its pretraining."""
+    """Write a small LXMERT in the form of the released one.
+
+    The encoder stands beside the heads of its pretraining.
+    """
     encoder, tokenizer = create_encoder([SENTENCE, "Are there any red cars?"], hidden=16, features=FEATURES)
     folder.mkdir()
     encoder.config.save_pretrained(folder)
@@ -113,7 +122,10 @@ def write_lxmert(folder: Path) -> None:
 
 
 def run(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
-    """Run a command in this process, on the CPU; what it prints goes where it redirects it."""
+    """Run a command in this process, on the CPU.
+
+    Its output goes to the file that it redirects to.
+    """
     program, *words = command.arguments
     assert program == ".venv/bin/python"
     if words[0] == "manage.py":

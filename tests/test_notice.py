@@ -1,4 +1,4 @@
-"""NOTICE names everything that others made, and the hashes fit the versions."""
+"""NOTICE names the work of others, and the hashes fit the versions."""
 
 import json
 import re
@@ -45,7 +45,10 @@ def test_every_folder_of_weights_has_a_card():
 
 
 def test_hashes_are_of_the_pinned_versions():
-    """`make lock` compiles both; one that was edited alone would install something else."""
+    """`make lock` compiles both files.
+
+    A file that was edited alone would install something else.
+    """
     pinned = set(PINNED.findall((ROOT / "requirements.txt").read_text("utf-8")))
     text = (ROOT / "requirements-hashed.txt").read_text("utf-8")
     # pip installs setuptools for torch, and the other file leaves it out.

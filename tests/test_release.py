@@ -34,9 +34,9 @@ def citation() -> dict[str, Any]:
 
 def newest_heading() -> tuple[str, str]:
     """The version and the date of the changelog's first heading."""
-    found = re.search(r"^## (\S+) \((.+)\)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
-    assert found
-    return found[1], found[2]
+    heading = re.search(r"^## (\S+) \((.+)\)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert heading
+    return heading[1], heading[2]
 
 
 def test_the_distribution_holds_every_folder_of_the_analysis():

@@ -1,4 +1,7 @@
-"""The trends of the papers: one tiny cell runs, a store goes on, and verdicts follow their intervals."""
+"""The benchmark of the papers' trends runs on tiny cells.
+
+Its store goes on after a torn line, and verdicts follow their intervals.
+"""
 
 import json
 import statistics
@@ -124,15 +127,15 @@ def test_a_tiny_cell_is_trained_once(
 
 @pytest.mark.parametrize("kind", sorted(trends.KINDS.keys() - {"heuristics"}))
 def test_every_command_of_a_cell_gets_the_device(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    given: list[list[str]] = []
-    monkeypatch.setattr("benchmarks.models._trend_cells.modelserver", given.append)  # it leaves no results
+    calls: list[list[str]] = []
+    monkeypatch.setattr("benchmarks.models._trend_cells.modelserver", calls.append)  # it leaves no results
     monkeypatch.setattr(trends, "CHOSEN_UNDER", {})
     options = ["--tiny", "--seeds", 1, "--only", kind, "--store", tmp_path / "trends.jsonl"]
     with pytest.raises((FileNotFoundError, UnreadableWeights)):
         run(monkeypatch, *options, "--work", tmp_path / "work", "--device", "cuda:1")
     commands = {"readers": ["train", "evaluate"], "reasons": ["train", "train"]}
-    assert [words[0] for words in given] == commands.get(kind, [given[0][0]])
-    assert all(words[words.index("--device") + 1] == "cuda:1" for words in given)
+    assert [words[0] for words in calls] == commands.get(kind, [calls[0][0]])
+    assert all(words[words.index("--device") + 1] == "cuda:1" for words in calls)
 
 
 def test_a_network_without_attention_is_trained_on_further_statements(
@@ -151,22 +154,22 @@ def test_a_store_goes_on_after_a_torn_line(
     store = tmp_path / "trends.jsonl"
     row = {"cell": "text/answers", "seed": 1, "tiny": False, "seconds": 1, "scores": {"f1": 0.5, "loss": 2.0}}
     store.write_text(json.dumps(row) + '\n{"cell": "text/ans')
-    asked: list[tuple[str, int]] = []
+    cells: list[tuple[str, int]] = []
 
     def scored(name: str, seed: int, *_rest: object) -> trends.Scores:
-        asked.append((name, seed))
+        cells.append((name, seed))
         return {"f1": 0.25}
 
     monkeypatch.setattr(trends, "run_cell", scored)
     command = ["--only", "text/answers", "text/answers-without-extract", "--seeds", 2, "--store", store]
     assert run(monkeypatch, *command) == 0
-    assert asked == [
+    assert cells == [
         ("text/answers-without-extract", 1), ("text/answers", 2), ("text/answers-without-extract", 2)
     ]  # fmt: skip
     assert len(read_store(store)) == 4
     assert "| N20 | without extract-answer: lower F1 | +0.125 (" in capsys.readouterr().out
     assert run(monkeypatch, *command, "--seeds", 3, "--minutes", 0) == 0
-    assert len(asked) == 3
+    assert len(cells) == 3
     with pytest.raises(SystemExit):
         run(monkeypatch, "--only", "nothing", "--store", store)
 

@@ -1,4 +1,7 @@
-"""The tutorial of one's own system does what it says: its blocks are taken from the page and run."""
+"""The tutorial of one's own system does what it says.
+
+The tests take its blocks from the page and run them.
+"""
 
 import json
 import re
@@ -38,13 +41,13 @@ COMMANDS = [line for block in SHELL for line in ([block] if "curl" in block else
 
 def command(start: str) -> list[str]:
     """The words of the one command of the page that begins so."""
-    (found,) = [one for one in COMMANDS if one.startswith(start)]
-    return shlex.split(found)
+    (line,) = [line for line in COMMANDS if line.startswith(start)]
+    return shlex.split(line)
 
 
 @dataclass(frozen=True)
 class Followed:
-    """What a reader has made: the files in a folder, and one server that serves both systems."""
+    """The reader's files in a folder, and one server for both systems."""
 
     folder: Path
     url: str
@@ -52,7 +55,10 @@ class Followed:
 
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory) -> Iterator[Followed]:
-    """The page followed up to the demo, whose environment the model server gets, but for files and ports."""
+    """The page, followed up to the demo.
+
+    The model server gets the demo's environment, but for files and ports.
+    """
     folder = tmp_path_factory.mktemp("tutorial")
     port = str(free_port())
     for name, text in FILES.items():
@@ -70,32 +76,32 @@ def followed(tmp_path_factory) -> Iterator[Followed]:
         elsewhere.wait()
 
 
-def asked(url: str, system: str) -> dict[str, Any]:
-    """The answer to the question that the page asks with curl."""
+def ask_question(url: str, system: str) -> dict[str, Any]:
+    """Return the answer to the question that the page asks with curl."""
     words = command("curl")
     body = json.loads(words[words.index("-d") + 1]) | {"system": system}
     assert words[2].endswith("/v1/predict")
-    found: dict[str, Any] = httpx.post(f"{url}/v1/predict", json=body, trust_env=False).json()
-    return found
+    answer: dict[str, Any] = httpx.post(f"{url}/v1/predict", json=body, trust_env=False).json()
+    return answer
 
 
 def test_the_class_answers_as_the_page_shows(followed: Followed):
     shown = json.loads(re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)[0])
-    found = asked(followed.url, "mine")
-    assert len(found["revision"]) == 12
-    assert found | {"revision": "…"} == shown
+    answer = ask_question(followed.url, "mine")
+    assert len(answer["revision"]) == 12
+    assert answer | {"revision": "…"} == shown
 
 
 def test_the_server_elsewhere_answers(followed: Followed):
-    found = asked(followed.url, "far")
-    assert found["revision"] == "first titles 1"
-    first, second = found["predictions"]
+    answer = ask_question(followed.url, "far")
+    assert answer["revision"] == "first titles 1"
+    first, second = answer["predictions"]
     assert (first["answer"], first["facts"]) == ("The band", [["The band", 0]])
     assert second["message"].endswith("/: the context has no sentence")
 
 
 def test_the_commands_that_serve_name_what_the_page_wrote():
-    served = [shlex.split(one) for one in COMMANDS if " serve " in one]
+    served = [shlex.split(line) for line in COMMANDS if " serve " in line]
     names = [parse(words[words.index("--systems") + 1])[0] for words in served]
     assert names == [
         ClassSpec("mine", Path("my_system.py"), "MySystem"),
@@ -110,7 +116,7 @@ def test_the_site_stores_scores_and_shows_their_answers(
 ):
     settings.MODEL_SERVER_URL = followed.url
     made_dataset("world-test", entries(4))
-    managed = [shlex.split(one)[2:] for one in COMMANDS if "manage.py" in one]
+    managed = [shlex.split(line)[2:] for line in COMMANDS if "manage.py" in line]
     assert [words[0] for words in managed] == ["predict", "predict", "score"]
     output = StringIO()
     for words in managed:

@@ -27,7 +27,7 @@ DOCS = ("docs/*.md", "README.md")
 @pytest.mark.parametrize("term", TERMS)
 @pytest.mark.parametrize("where", [CODE, DOCS], ids=["code", "docs"])
 def test_a_search_finds_the_term(term: str, where: tuple[str, ...]):
-    found = subprocess.run(
+    paths = subprocess.run(
         ["git", "grep", "-il", term, "--", *where], cwd=ROOT, capture_output=True, text=True
     ).stdout
-    assert found.splitlines()
+    assert paths.splitlines()

@@ -1,4 +1,4 @@
-"""Only actions write: no other module of the Django apps calls what changes rows."""
+"""Only actions of the Django apps call functions that change rows."""
 
 import ast
 from collections.abc import Iterator
@@ -24,19 +24,19 @@ def writes(path: str, tree: ast.AST) -> Iterator[str]:
         if isinstance(owner, ast.Name) and owner.id in ("cache", "storage"):
             continue  # not a row
         through_manager = any(
-            isinstance(each, ast.Attribute) and each.attr in MANAGERS for each in ast.walk(owner)
+            isinstance(part, ast.Attribute) and part.attr in MANAGERS for part in ast.walk(owner)
         )
         if name in WRITES or (name in ("create", "update") and through_manager):
             yield f"{path}:{node.lineno} {name}"
 
 
 def test_rows_are_written_by_actions_alone():
-    found = [
-        place
+    calls = [
+        call
         for app in APPS
         for file in sorted((ROOT / app).rglob("*.py"))
         if not {"actions", "migrations"} & set(file.parts)
         and (path := str(file.relative_to(ROOT))) not in SHARED
-        for place in writes(path, ast.parse(file.read_text("utf-8")))
+        for call in writes(path, ast.parse(file.read_text("utf-8")))
     ]
-    assert found == []
+    assert calls == []

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 
 def eventually(true: Callable[[], bool], seconds: float = 180.0) -> None:
-    """Return when the condition holds; fail when it does not within some seconds.
+    """Return when the condition holds; fail if it does not in time.
 
-    It is looked at for a quarter of the time at most, which what is waited for has need of.
+    Checks of the condition take a quarter of the time at most: the awaited program needs the rest.
     """
     end = time.monotonic() + seconds
     while True:

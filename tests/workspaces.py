@@ -9,7 +9,10 @@ _current = ["main"]
 
 
 def main() -> Workspace:
-    """The workspace of a new site, made again where a test emptied the database."""
+    """The workspace of a new site.
+
+    It is created again if a test emptied the database.
+    """
     slug = _current[-1]
     return Workspace.objects.get_or_create(slug=slug, defaults={"name": slug.capitalize()})[0]
 

@@ -18,7 +18,7 @@ class Asks:
         unsafe: The act of requests that change something, where it is another one.
         anywhere: The address names no object: some workspace has to allow the act, or with "share" a share.
         of_workspace: Only roles in the workspace count: "403" or "404" is the answer to shares.
-        below: Who may do ``act`` and not this one gets 404: the row is one of somebody else.
+        below: Users who may do ``act`` but not this act get 404: the row belongs to somebody else.
         own: Only the author of a row may change it, so reviewers get 403 for changes.
         lacks: An allowed request may name something that is not there, and get 404.
         superuser: Superusers may, too: they administer people.

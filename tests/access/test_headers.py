@@ -1,4 +1,4 @@
-"""The headers of every address, graded: pages, files, errors and the REST API."""
+"""The headers of every address, graded: pages, files, errors, REST API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Every address × role × own or foreign object × method, with the SQL that each request writes."""
+"""Every address × role × own or foreign object × method, and its writes.
+
+The writes are the SQL statements of each request.
+"""
 
 from __future__ import annotations
 
@@ -38,13 +41,13 @@ def routes() -> Iterator[tuple[str, list[str]]]:
     """The name and the parameters of every address of the site."""
 
     def walk(patterns: list[Any], space: str, before: list[str]) -> Iterator[tuple[str, list[str]]]:
-        for each in patterns:
-            names = [*before, *each.pattern.converters]
-            if isinstance(each, URLPattern):
-                yield f"{space}{each.name or each.pattern}", names
+        for pattern in patterns:
+            names = [*before, *pattern.pattern.converters]
+            if isinstance(pattern, URLPattern):
+                yield f"{space}{pattern.name or pattern.pattern}", names
             else:
-                inner = f"{each.namespace}:" if each.namespace else ""
-                yield from walk(each.url_patterns, space + inner, names)
+                inner = f"{pattern.namespace}:" if pattern.namespace else ""
+                yield from walk(pattern.url_patterns, space + inner, names)
 
     yield from walk(get_resolver().url_patterns, "", [])
 
@@ -149,7 +152,10 @@ def says_why(response: HttpResponseBase, act: Act | None) -> bool:
 
 @pytest.fixture(scope="module")
 def worlds(django_db_setup: None, django_db_blocker: Any) -> Iterator[tuple[World, World]]:
-    """The workspace of the people, and one that is foreign to them; gone after the module."""
+    """The workspace of the people, and one that is foreign to them.
+
+    Both are gone after the module.
+    """
     with django_db_blocker.unblock(), transaction.atomic():
         yield make_world("own"), make_world("foreign")
         transaction.set_rollback(True)
@@ -157,21 +163,27 @@ def worlds(django_db_setup: None, django_db_blocker: Any) -> Iterator[tuple[Worl
 
 @pytest.fixture(autouse=True)
 def idle_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A queue that takes every task and does none; a test would wait seconds for a missing one."""
+    """A queue that takes every task and does none.
+
+    A test would wait seconds for a missing queue.
+    """
     monkeypatch.setattr(Task, "apply_async", lambda *_args, **_options: None)
     monkeypatch.setattr(Control, "ping", lambda *_args, **_options: [])
 
 
 @pytest.fixture(autouse=True)
 def short_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answer 403, 404 and 405 without the frame of a page, most of a request's time; make soak has pages."""
+    """Answers of 403, 404 and 405 without the frame of a page.
+
+    The frame takes most of a request's time; ``make soak`` has pages.
+    """
     if not WHOLE:
         monkeypatch.setattr(
             "config.urls.handler403", lambda _request, exception: HttpResponseForbidden(str(exception)),
             raising=False,
         )  # fmt: skip
         monkeypatch.setattr(
-            "config.urls.handler404", lambda *_args, **_named: HttpResponseNotFound(), raising=False
+            "config.urls.handler404", lambda *_args, **_options: HttpResponseNotFound(), raising=False
         )
         monkeypatch.setattr("config.web.failures.render_to_string", lambda *_: "")
 
@@ -191,12 +203,15 @@ def test_every_address_is_in_the_reviewed_table():
     assert NAMES.keys() == ROUTES.keys()
 
 
-def open_methods(own: Callable[[str, str], tuple[HttpResponseBase, list[str]]]) -> list[str]:
-    """The methods that an address has: those it closes to a superuser and to an owner, it closes to all."""
+def open_methods(ask_own: Callable[[str, str], tuple[HttpResponseBase, list[str]]]) -> list[str]:
+    """Return the methods that an address has.
+
+    Methods that it closes to a superuser and to an owner, it closes to everybody.
+    """
     return [
         method
         for method in METHODS
-        if any(own(name, method)[0].status_code != 405 for name in ("superuser", "workspace owner"))
+        if any(ask_own(name, method)[0].status_code != 405 for name in ("superuser", "workspace owner"))
     ]
 
 
@@ -207,20 +222,25 @@ ASKING = [route for route, asks in ROUTES.items() if not asks.public and asks !=
 
 @pytest.mark.parametrize("route", ASKING)
 def test_rights(route, worlds, clients):
-    """Whoever may not is refused as the policy says, and nothing is written then; nor by a read."""
+    """Forbidden requests are refused as the policy says, and write nothing.
+
+    Allowed reads write nothing either.
+    """
     asks, wrong = ROUTES[route], []
 
     @cache
-    def own(name: str, method: str) -> tuple[HttpResponseBase, list[str]]:
+    def ask_own(name: str, method: str) -> tuple[HttpResponseBase, list[str]]:
         return ask(clients[name], method, route, worlds[0])
 
-    methods = open_methods(own)
+    methods = open_methods(ask_own)
     for foreign, world in enumerate(worlds):
         # make soak has everybody ask in every way. Else, as Django answers HEAD as it does GET, it is asked
         # from outside alone.
         for name in OUTSIDERS if foreign and not WHOLE else clients:
-            for method in methods if foreign or WHOLE else [each for each in methods if each != "HEAD"]:
-                response, written = ask(clients[name], method, route, world) if foreign else own(name, method)
+            for method in methods if foreign or WHOLE else [method for method in methods if method != "HEAD"]:
+                response, written = (
+                    ask(clients[name], method, route, world) if foreign else ask_own(name, method)
+                )
                 got, want = met(response), expected(asks, name, route, method, foreign=bool(foreign))
                 if got == "closed" and not written:
                     continue
@@ -238,7 +258,10 @@ NAMES_A_PERSON = {("workspaces_rest:role", "user"), ("projects_rest:member", "us
 
 @pytest.mark.parametrize("route", NESTED)
 def test_no_object_of_another_workspace_is_found_under_ones_own(route, worlds, clients):
-    """Each id of an address in turn is that of a foreign object, and all others are one's own."""
+    """An ID of a foreign object is not found beside IDs of one's own objects.
+
+    Each ID of an address in turn is the foreign one.
+    """
     wrong = []
     values = [{name: world.value(route, name) for name in NAMES[route]} for world in worlds]
     for name in NAMES[route]:
@@ -275,10 +298,13 @@ OWN_SESSION = {"accounts:activate_totp", "mfa_activate_totp"}
 
 @pytest.mark.parametrize("route", READ)
 def test_reading_writes_nothing(route, worlds, clients):
-    """Nothing but the audit log, which notes who read personal data. It does so for anybody."""
+    """A read writes nothing but the audit log, and does so for anybody.
+
+    The audit log notes the users who read personal data.
+    """
     wrong = []
-    asked = clients if WHOLE else {name: clients[name] for name in ("workspace owner", "superuser")}
-    for name, client in {**asked, "visitor": Client(raise_request_exception=False)}.items():
+    readers = clients if WHOLE else {name: clients[name] for name in ("workspace owner", "superuser")}
+    for name, client in {**readers, "visitor": Client(raise_request_exception=False)}.items():
         allowed = ("accounts_auditentry", *(["django_session"] if route in OWN_SESSION else []))
         for method in ("GET", "HEAD"):
             _response, written = ask(client, method, route, worlds[0])

@@ -1,4 +1,7 @@
-"""A form that is sent empty, or with nonsense, says at the top what to correct, and leads to the fields."""
+"""A refused form says at the top what to correct and links to the fields.
+
+Each form is sent empty, or with nonsense.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +45,10 @@ def remarks(answer: Any) -> list[str]:
     if answer.status_code != 422 and 'class="error-text"' not in text:
         return []
     page = Refused(text)
-    found = [] if page.has_summary else ["no summary"]
+    lacks = [] if page.has_summary else ["no summary"]
     if not page.title.strip().startswith("Error: "):
-        found.append(f"the title {page.title!r}")
-    return found + [f"a link to #{link}" for link in page.links if link not in page.ids]
+        lacks.append(f"the title {page.title!r}")
+    return lacks + [f"a link to #{link}" for link in page.links if link not in page.ids]
 
 
 def test_it_works():

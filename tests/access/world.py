@@ -1,4 +1,7 @@
-"""A workspace with one of everything that an address can name, and people in each role."""
+"""A workspace with one object of each kind, and people in each role.
+
+The objects are all that an address can name.
+"""
 
 import json
 from dataclasses import dataclass
@@ -59,7 +62,10 @@ Bodies = dict[str, Any]
 
 
 def make_world(slug: str) -> World:
-    """Make a workspace with a launched study, a project, predictions and all that hangs on them."""
+    """Make a workspace with a launched study, a project and predictions.
+
+    It has all that hangs on them, too.
+    """
     with workspaces.using(slug) as workspace:
         study, values, bodies = study_side(workspace)
         project, of_project, bodies_of_project = project_side(workspace)
@@ -80,7 +86,10 @@ def of_all(app: str, parameter: str, names: tuple[str, ...], value: Any) -> Valu
 
 
 def study_side(workspace: Workspace) -> tuple[Study, Values, Bodies]:
-    """Make a launched study with its predictions, a disagreement about one, a size plan and a report."""
+    """Make a launched study with its predictions, a size plan and a report.
+
+    Two judges disagree about one of the predictions.
+    """
     study = studies.make_study()
     participant = studies.make_participant(study=study, items=1)
     run = PredictionRun.objects.filter(dataset__workspace=workspace).earliest("pk")
@@ -141,7 +150,10 @@ def study_side(workspace: Workspace) -> tuple[Study, Values, Bodies]:
 
 
 def project_side(workspace: Workspace) -> tuple[Project, Values, Bodies]:
-    """Make a project with items, a finished annotation, a comment, a batch, outputs and an invitation."""
+    """Make a project with items, a finished annotation and a comment.
+
+    It has a batch, outputs and an invitation, too.
+    """
     project = annotation.make_project()
     member = annotation.make_member(project, role=ProjectRole.ANNOTATOR)
     finished = annotation.finished(annotation.make_annotation(member))
@@ -213,16 +225,16 @@ def people_side(workspace: Workspace, project: Project) -> Values:
 
 
 def people(world: World) -> dict[str, User]:
-    """Users with each role in the workspace, and with each role by a share alone."""
-    found = {
+    """Return users with each role in the workspace, and by a share alone."""
+    users = {
         f"workspace {role}": workspaces.give(annotation.make_user(), role, workspace=world.workspace)
         for role in Role
     }
     for role in STUDY_ROLES:
-        user = found[f"share {role}"] = annotation.make_user()
+        user = users[f"share {role}"] = annotation.make_user()
         StudyShare.objects.create(study=world.study, user=user, role=role)
     for role in PROJECT_ROLES:
-        user = found[f"share {role}"] = annotation.make_user()
+        user = users[f"share {role}"] = annotation.make_user()
         set_member(project=world.project, user=user, role=ProjectRole(role), by=None)
-    found["superuser"] = annotation.make_user(is_superuser=True, is_staff=True)
-    return found
+    users["superuser"] = annotation.make_user(is_superuser=True, is_staff=True)
+    return users

@@ -1,4 +1,4 @@
-"""Accounts need a cache, which counts wrong codes; here it is in this process."""
+"""Accounts get a cache in this process; a cache counts wrong codes."""
 
 import pytest
 from django.core.cache import cache

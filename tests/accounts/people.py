@@ -30,7 +30,10 @@ def is_logged_in(client: Client) -> bool:
 
 
 def code_for(secret: str) -> str:
-    """The code that an authenticator app shows now; not one that ends before it arrives."""
+    """Return the code that an authenticator app shows now.
+
+    It waits for the next code if the current one could end before it arrives.
+    """
     if time.time() % 30 > 27:
         time.sleep(30 - time.time() % 30)
     return format_hotp_value(hotp_value(secret, int(time.time()) // 30))

@@ -101,8 +101,8 @@ class TestDeletion:
         main = workspaces.main()
         EmailAddress.objects.create(user=ada, email="old@example.org")
         for address in ("Ada@example.org", bob.email, "work@x.org"):
-            made = create_invitation(workspace=main, role=Role.VIEWER, days=7, by=owner, email=address)
-            accept_invitation(invitation=made.invitation, by=ada)
+            created = create_invitation(workspace=main, role=Role.VIEWER, days=7, by=owner, email=address)
+            accept_invitation(invitation=created.invitation, by=ada)
         opened = create_invitation(
             workspace=main, role=Role.VIEWER, days=7, by=owner, email="old@example.org"
         )
@@ -113,9 +113,9 @@ class TestDeletion:
 
         delete_account(user=ada, by=ada)
 
-        own = {"ada", "ada@example.org", "old@example.org", "work@x.org"}
+        identifiers = {"ada", "ada@example.org", "old@example.org", "work@x.org"}
         entries = AuditEntry.objects.exclude(kind="export_downloaded")
-        assert not own & {subject.lower() for subject in entries.values_list("subject", flat=True)}
+        assert not identifiers & {subject.lower() for subject in entries.values_list("subject", flat=True)}
         assert entries.filter(kind="invitation_created", subject=bob.email).count() == 2
         assert AuditEntry.objects.get(kind="export_downloaded").subject == "ada"
         emails = Invitation.objects.exclude(email="").values_list("pk", "email")
@@ -144,10 +144,10 @@ class TestDeletion:
         assert page.post("/account/data/delete/", {"password": "ada"}).status_code == 302
 
     def test_the_work_stays(self) -> None:
-        made = annotation.finished(annotation.make_annotation())
-        delete_account(user=made.annotator, by=None)
-        kept = Annotation.objects.get(pk=made.pk)
-        assert kept.annotator.username == f"former member {made.annotator_id}"
+        annotation_of_member = annotation.finished(annotation.make_annotation())
+        delete_account(user=annotation_of_member.annotator, by=None)
+        stored = Annotation.objects.get(pk=annotation_of_member.pk)
+        assert stored.annotator.username == f"former member {annotation_of_member.annotator_id}"
 
     def test_the_last_owner_hands_over_first(self, page: Client, ada: User) -> None:
         Membership.objects.filter(role=Role.OWNER).delete()

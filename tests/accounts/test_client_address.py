@@ -7,7 +7,7 @@ from accounts.client_address import find_client_address, read_login_name
 
 
 @pytest.mark.parametrize(
-    ("behind_proxy", "forwarded", "own", "expected"),
+    ("behind_proxy", "forwarded", "remote", "expected"),
     [
         (False, "1.1.1.1", "9.9.9.9", "9.9.9.9"),
         (True, "6.6.6.6, 1.1.1.1", "9.9.9.9", "1.1.1.1"),
@@ -20,10 +20,10 @@ from accounts.client_address import find_client_address, read_login_name
         (True, "", "", ""),
     ],
 )
-def test_it_works(settings, behind_proxy, forwarded, own, expected):
+def test_it_works(settings, behind_proxy, forwarded, remote, expected):
     settings.BEHIND_PROXY = behind_proxy
     headers = {"X-Forwarded-For": forwarded} if forwarded else {}
-    assert find_client_address(RequestFactory().get("/", REMOTE_ADDR=own, headers=headers)) == expected
+    assert find_client_address(RequestFactory().get("/", REMOTE_ADDR=remote, headers=headers)) == expected
 
 
 def test_the_name_of_a_login():

@@ -1,4 +1,7 @@
-"""Pages and mails of accounts, people and members of studies show no English to a German browser."""
+"""Pages and mails of accounts show no English to a German browser.
+
+The same holds for those of people and of members of studies.
+"""
 
 import re
 from datetime import timedelta
@@ -56,7 +59,10 @@ def browser() -> Client:
 
 
 def words(html: str) -> set[str]:
-    """The words that a page shows or a screen reader says, without keys, codes and links."""
+    """Return the words that a page shows or a screen reader says.
+
+    Keys, codes and links are left out.
+    """
     html = re.sub(r'<(script|style|code|time|\w+ class="path")\b.*?</', " ", html, flags=re.DOTALL)
     shown = unescape(" ".join([*SHOWN.findall(html), re.sub(r"<[^>]*>", " ", html)]))
     return set(re.findall(r"\b[a-zäöüß]+\b", re.sub(r"\S+@\S+|https?://\S+", " ", shown).lower()))
@@ -159,14 +165,14 @@ def test_pages_that_ask(page):
 
 
 def test_pages_of_an_invitation(page, owner):
-    made = create_invitation(workspace=main(), role=Role.VIEWER, days=7, by=owner)
-    path = f"/invitations/{made.token}/"
+    created = create_invitation(workspace=main(), role=Role.VIEWER, days=7, by=owner)
+    path = f"/invitations/{created.token}/"
     for client in (browser(), page):
         assert english(client.get(path)) == set()
     form = {"role": "viewer", "email": "x@example.org", "days": "7"}
     assert english(page.post("/people/main/invite/create/", form)) == set()
-    made.invitation.expires_at = timezone.now() - timedelta(seconds=1)
-    made.invitation.save()
+    created.invitation.expires_at = timezone.now() - timedelta(seconds=1)
+    created.invitation.save()
     ended = page.get(path)
     assert ended.status_code == 410
     assert english(ended) == set()
@@ -274,5 +280,5 @@ def test_mails(page, owner):
         answers.append(guest.post("/accounts/signup/", {**form, "email": email}, follow=True))
     assert [english(answer) for answer in answers] == [set()] * 5
     assert len(mail.outbox) == 4
-    for each in mail.outbox:
-        assert words(f"{each.subject} {each.body}") & ENGLISH == set(), each.subject
+    for message in mail.outbox:
+        assert words(f"{message.subject} {message.body}") & ENGLISH == set(), message.subject

@@ -1,4 +1,4 @@
-"""Tests of passwords: changed, reset by mail, and reset by a one-time link."""
+"""Tests of passwords: changes, resets by mail, and by a one-time link."""
 
 import re
 

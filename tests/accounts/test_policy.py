@@ -1,4 +1,7 @@
-"""The policy table, written a second time as the design has it: ``A`` always, ``s`` by share, ``.`` never."""
+"""The policy table agrees with a second one, written from the design.
+
+``A`` means always, ``s`` by share, ``.`` never.
+"""
 
 import pytest
 from django.db import IntegrityError, transaction

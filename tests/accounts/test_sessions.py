@@ -94,7 +94,7 @@ def test_old_logins_are_deleted(user, client):
     Session.objects.filter(pk=ended.session.session_key).update(expire_date=timezone.now())
     log_in(client, password="wrong")
     purge_logins(days=7)
-    assert [each.user_agent for each in UserSession.objects.all()] == ["Firefox"]
+    assert [session.user_agent for session in UserSession.objects.all()] == ["Firefox"]
     assert Session.objects.filter(pk=live.session.session_key).exists()
     assert AccessAttempt.objects.count() == 1
     AccessAttempt.objects.update(attempt_time=timezone.now() - timedelta(days=8))

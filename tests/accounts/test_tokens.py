@@ -1,4 +1,4 @@
-"""API tokens: what they open, who may not, and the page on which people make them."""
+"""Tests of API tokens: their rights and limits, and the page to make them."""
 
 import re
 from datetime import timedelta
@@ -32,7 +32,7 @@ def page(client, user):
     return client
 
 
-def made(user, scope=Scope.MANAGE, days=7):
+def make_token(user, scope=Scope.MANAGE, days=7):
     return create_token(name="script", scope=scope, days=days, by=user)
 
 
@@ -62,7 +62,7 @@ def test_it_works(page, user):
 
 
 def test_no_column_holds_the_token(user):
-    key = made(user).key
+    key = make_token(user).key
     assert not [value for value in ApiToken.objects.values_list().get() if key in str(value)]
 
 
@@ -73,7 +73,7 @@ def test_the_page_needs_a_login(client):
 
 
 def test_nobody_revokes_a_token_of_others(page):
-    token = made(User.objects.create(username="bob", password="!")).token
+    token = make_token(User.objects.create(username="bob", password="!")).token
     assert page.post(f"/account/tokens/{token.pk}/revoke/").status_code == 404
     token.refresh_from_db()
     assert token.revoked_at is None
@@ -90,7 +90,7 @@ def test_a_malformed_form_creates_nothing(page, wrong):
 
 
 def test_a_token_cannot_make_tokens(user):
-    key = made(user).key
+    key = make_token(user).key
     response = Client().post("/account/tokens/create/", headers={"Authorization": f"Bearer {key}"})
     assert response["Location"].startswith("/accounts/login/")
     assert ApiToken.objects.count() == 1
@@ -113,7 +113,7 @@ def of_a_deactivated_account(token):
     [(expired, "has expired"), (revoked, "was revoked"), (of_a_deactivated_account, "deactivated")],
 )
 def test_an_ended_token_opens_nothing(user, end, sentence):
-    token, key = made(user)
+    token, key = make_token(user)
     assert get(key).status_code == 200
     end(token)
     response = get(key)
@@ -131,7 +131,7 @@ def test_a_wrong_token_opens_nothing(header, user):
 
 
 def test_the_scheme_of_before_gets_a_sentence(user):
-    key = made(user).key
+    key = make_token(user).key
     response = Client().get(PROJECTS, headers={"Authorization": f"Token {key}"})
     assert response.status_code == 401
     assert "/account/tokens/" in response.json()["detail"]
@@ -178,7 +178,7 @@ def test_no_csrf_token_is_needed_with_a_token(user):
 
 
 def test_the_last_use_is_stored_once_a_minute(user, django_assert_num_queries):
-    token = made(user).token
+    token = make_token(user).token
     now = timezone.now()
     note_use(token=token, at=now)
     token.refresh_from_db()
@@ -191,7 +191,7 @@ def test_the_last_use_is_stored_once_a_minute(user, django_assert_num_queries):
 
 
 def test_requests_at_the_same_moment_store_the_last_use_once(user):
-    key = made(user).key
+    key = make_token(user).key
     first, second = find_token(key), find_token(key)
     now = timezone.now()
     note_use(token=first, at=now)
@@ -200,26 +200,26 @@ def test_requests_at_the_same_moment_store_the_last_use_once(user):
 
 
 def test_a_token_is_looked_up_in_one_indexed_query(user, django_assert_num_queries):
-    key = made(user).key
+    key = make_token(user).key
     with django_assert_num_queries(1):
         assert find_token(key).user.username == "ada"
     assert ApiToken._meta.get_field("token_hash").unique
 
 
 def test_all_tokens_end_with_the_account_and_with_a_new_password(user):
-    keys = [made(user).key, made(user).key]
-    other = made(User.objects.create(username="bob", password="!")).key
+    keys = [make_token(user).key, make_token(user).key]
+    other = make_token(User.objects.create(username="bob", password="!")).key
     revoke_all(user=user, by=user)
     assert [get(key).status_code for key in (*keys, other)] == [401, 401, 200]
     assert AuditEntry.objects.filter(kind="token_revoked").count() == 2
     revoke_all(user=user, by=user)
     assert AuditEntry.objects.filter(kind="token_revoked").count() == 2
-    key = made(user).key
+    key = make_token(user).key
     deactivate(user=user, by=None)
     User.objects.filter(pk=user.pk).update(is_active=True)
     assert get(key).status_code == 401
 
 
 def test_an_old_token_is_shown_as_expired(page, user):
-    expired(made(user).token)
+    expired(make_token(user).token)
     assert "Expired" in page.get("/account/tokens/").content.decode()

@@ -1,4 +1,4 @@
-"""Bundles for the tests: a planted study of any size, and the released study of 2020 as a bundle."""
+"""Bundles of planted studies and of the released study of 2020."""
 
 import csv
 import json
@@ -26,7 +26,7 @@ POST_KEYS = [question["key"] for question in POST_QUESTIONS]
 
 
 def rules(clock="server"):
-    """The rules of the 2020 study."""
+    """Return the exclusion rules of the 2020 study."""
     return [
         {"name": "too-fast", "kind": "min_time", "clock": clock, "milliseconds": 15_000},
         {"name": "too-slow", "kind": "max_time", "clock": clock, "milliseconds": 300_000},
@@ -35,7 +35,7 @@ def rules(clock="server"):
 
 
 def write_bundle(folder, conditions, trials, participants, post, **more):
-    """Writes rows (dicts) as a bundle; None is a missing value.
+    """Write rows (dicts) as a bundle; None is a missing value.
 
     conditions: name to system or None. more: rules, scores, published, flow, version, item_questions,
     explanations (by condition, facts where left out), task (options; verification where left out).
@@ -94,15 +94,18 @@ def scores_file(systems):
 def planted_study(
     folder, *, arms=None, people=6, items=8, seed=1, mode="live", accuracy=0.6, trust_in_system=0.75, **more
 ):
-    """A study with random answers: `people` participants per arm, `items` items each."""
+    """Write a study with random answers.
+
+    It has `people` participants per condition, and `items` items each.
+    """
     rng = np.random.default_rng(seed)
     arms = {"one": "sys-1", "two": "sys-2", "three": "sys-3", "truth": None} if arms is None else arms
     trials, participants, post = [], [], []
     for arm, system in arms.items():
         correct = np.ones(items) if system is None else rng.random(items) < accuracy
         for person in range(people):
-            who = f"{arm}-{person:03d}"
-            base = {"participant_id": who, "mode": mode, "version": 1, "condition": arm}
+            participant_id = f"{arm}-{person:03d}"
+            base = {"participant_id": participant_id, "mode": mode, "version": 1, "condition": arm}
             participants.append(base | {"status": "completed", "items_submitted": items})
             post.append(base | {key: int(rng.integers(1, 6)) for key in POST_KEYS})
             for item in range(items):
@@ -140,7 +143,10 @@ NAMES_IN_TABLE = {
 
 
 def released_study(folder):
-    """The released study of Schuff et al. 2020 as a bundle; skips the test where its file is absent."""
+    """Write the released study of Schuff et al. 2020 as a bundle.
+
+    Skip the test if its file is absent.
+    """
     trials, participants, post = [], [], []
     with real_data("user_study/data.jsonl").open(encoding="utf-8") as lines:
         people = [json.loads(line) for line in lines]
@@ -187,7 +193,7 @@ def released_study(folder):
 
 
 def published_scores():
-    """Table 2 of Schuff et al. 2020 as fractions, by system."""
+    """Return Table 2 of Schuff et al. 2020 as fractions, by system."""
     rows = json.loads(real_data("paper_tables/xqa_model_scores.json").read_text("utf-8"))["rows"]
     return {
         system: {key: rows[name][system] / 100 for key, name in NAMES_IN_TABLE.items()}

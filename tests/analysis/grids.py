@@ -6,9 +6,12 @@ from analysis.participants.trial_grid import Grid
 
 
 def make_grid(condition="a", *, people=10, items=8, seconds=None, correct=None, post=None, **answers):
-    """A grid; arrays are participants × items, NaN where a trial has no value. All trials are present."""
-    given = [a for a in (seconds, correct, *answers.values()) if a is not None]
-    shape = np.shape(given[0]) if given else (people, items)
+    """Return a grid whose arrays are participants × items.
+
+    NaN stands for a trial without a value. All trials are present.
+    """
+    arrays = [a for a in (seconds, correct, *answers.values()) if a is not None]
+    shape = np.shape(arrays[0]) if arrays else (people, items)
     unknown = np.full(shape, np.nan)
     return Grid(
         condition=condition,
@@ -23,5 +26,8 @@ def make_grid(condition="a", *, people=10, items=8, seconds=None, correct=None, 
 
 
 def random_orders(rng, people, items):
-    """Positions 1..items in a random order for each participant: participants × items."""
+    """Return positions 1..items in a random order for each participant.
+
+    The shape is participants × items.
+    """
     return 1.0 + np.argsort(rng.random((people, items)), axis=1)

@@ -1,4 +1,7 @@
-"""Reports without figures and posteriors, for tests of words and tables: these two take most of the time."""
+"""Reports without figures and posteriors, for tests of text and tables.
+
+These two take most of the time.
+"""
 
 import pytest
 

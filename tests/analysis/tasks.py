@@ -1,4 +1,4 @@
-"""Bundles of studies of other tasks than verification, with planted effects."""
+"""Bundles of tasks other than verification, with planted effects."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ EXPLANATIONS = {"control": "none", "plain": "none"}
 
 
 def advice_study(folder, *, arms=None, people=10, items=12, seed=1, gives_up=None, takes=0.6, **more):
-    """A study of advice: own answer, advice, final answer.
+    """Write a study of advice: own answer, advice, final answer.
 
     gives_up: by condition, the chance that wrong advice replaces a right first answer; takes: that right
     advice replaces a wrong one.
@@ -55,8 +55,9 @@ CHANGED = {"plain": "sys-1", "facts": "sys-1"}
 
 
 def counterfactual_study(folder, *, arms=None, people=10, items=12, seed=1, tells=None, right=None, **more):
-    """A study of counterfactuals: predict the answer to a changed item, or say "cannot tell".
+    """Write a study of counterfactuals.
 
+    Participants predict the answer to a changed item, or say "cannot tell".
     tells, right: by condition, the chance of a prediction, and that it is right.
     """
     rng = np.random.default_rng(seed)
@@ -67,12 +68,12 @@ def counterfactual_study(folder, *, arms=None, people=10, items=12, seed=1, tell
             base = {"participant_id": f"{arm}-{person:03d}", "mode": "live", "version": 1, "condition": arm}
             participants.append(base | {"status": "completed", "items_submitted": items})
             for item in range(items):
-                made = bool(rng.random() < (tells or {}).get(arm, 0.7))
-                is_right = bool(rng.random() < (right or {}).get(arm, 0.6)) if made else None
+                has_prediction = bool(rng.random() < (tells or {}).get(arm, 0.7))
+                is_right = bool(rng.random() < (right or {}).get(arm, 0.6)) if has_prediction else None
                 trials.append(
                     base
                     | {"item_id": f"item-{item:02d}", "position": item + 1, "submitted_at": WHEN}
-                    | {"cannot_tell": not made, "predicted_answer": "a" if made else None}
+                    | {"cannot_tell": not has_prediction, "predicted_answer": "a" if has_prediction else None}
                     | {"system_answer": "b" if is_right is False else "a", "prediction_right": is_right}
                     | {"options": 4, "system_correct": item % 2 == 0, "timed_out": None}
                     | {"source_item_id": f"source-{item:02d}", "change": "comparison"}
@@ -84,8 +85,9 @@ def counterfactual_study(folder, *, arms=None, people=10, items=12, seed=1, tell
 
 
 def simulation_study(folder, *, arms=None, people=10, per_block=8, seed=1, learns=None, options=2, **more):
-    """A study of simulation: predict the system's answers before and after a learning block.
+    """Write a study of simulation.
 
+    Participants predict the system's answers before and after a learning block.
     learns: by condition, what the learning block adds to the chance of a right prediction.
     """
     rng = np.random.default_rng(seed)
@@ -120,8 +122,9 @@ CRITERIA = [{"key": "clear", "text": "Which is clearer?"}, {"key": "useful", "te
 def preference_study(
     folder, *, arms=None, people=12, items=12, seed=1, logs=None, lean=0.0, ties=0.5, **more
 ):
-    """A study of preference: two conditions side by side for each item, every pair alike often.
+    """Write a study of preference.
 
+    Each item shows two conditions side by side, and every pair comes equally often.
     logs: by condition, the logarithm of its strength. lean: what the left side adds. ties: Davidson's ν.
     """
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""The notebook on the analysis without the platform: its cells run, one after the other."""
+"""The notebook on the analysis without the platform runs cell by cell."""
 
 import json
 import os

@@ -1,4 +1,7 @@
-"""Every public name exists, says what it does and is on the page; the page has no other."""
+"""Every public name exists, has documentation and is on the page.
+
+The page has no other name.
+"""
 
 import re
 from importlib import import_module
@@ -56,7 +59,7 @@ def test_a_package_lists_each_name_once(package):
 @pytest.mark.parametrize("package", ["analysis.io", "analysis.participants", "analysis.report"])
 def test_a_name_that_is_imported_on_use_is_no_module(package):
     module = import_module(package)
-    assert not {found.name for found in iter_modules(module.__path__)} & set(module.__all__)
+    assert not {submodule.name for submodule in iter_modules(module.__path__)} & set(module.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -1,4 +1,4 @@
-"""Simulated studies in which participants see several conditions, as bundles."""
+"""Bundles of simulated studies whose participants see several conditions."""
 
 import json
 from pathlib import Path
@@ -10,8 +10,9 @@ from tests.analysis.bundles import POST_KEYS, write_bundle
 
 
 def within_study(folder: Path, *, groups=None, people=8, items=12, seed=1, effect=0.0, declared=True, **more):
-    """A bundle: `people` participants per group see all its conditions. groups: name to {condition: system}.
+    """Write a bundle of `people` participants per group.
 
+    Participants see all conditions of their group. groups: name to {condition: system}.
     declared: whether the frozen definition names the groups and participants name theirs.
     """
     groups = groups or {"all conditions": {"one": "sys-1", "two": "sys-2", "three": "sys-3"}}
@@ -23,14 +24,14 @@ def within_study(folder: Path, *, groups=None, people=8, items=12, seed=1, effec
         )
         base = {"mode": "live", "version": 1}
         alone = next(iter(arms)) if len(arms) == 1 else None
-        for who in rows["participant_id"].unique():
-            own = {"participant_id": who, **base, "condition": alone}
+        for participant_id in rows["participant_id"].unique():
+            participant = {"participant_id": participant_id, **base, "condition": alone}
             participants.append(
-                own
+                participant
                 | {"status": "completed", "items_submitted": items}
                 | ({"group": group} if declared else {})
             )
-            post.append(own | {key: int(rng.integers(1, 6)) for key in POST_KEYS})
+            post.append(participant | {key: int(rng.integers(1, 6)) for key in POST_KEYS})
         for row in rows.to_dict("records"):
             trials.append({
                 "participant_id": row["participant_id"], "condition": row["condition"], **base,
@@ -45,8 +46,8 @@ def within_study(folder: Path, *, groups=None, people=8, items=12, seed=1, effec
     if declared:
         path = folder / "study_version.json"
         document = json.loads(path.read_text("utf-8"))
-        of = {name: group for group, arms in groups.items() for name in arms}
+        group_of = {name: group for group, arms in groups.items() for name in arms}
         for arm in document["versions"][0]["conditions"]:
-            arm["group"] = of[arm["name"]]
+            arm["group"] = group_of[arm["name"]]
         path.write_text(json.dumps(document), "utf-8")
     return folder

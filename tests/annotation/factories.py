@@ -24,11 +24,11 @@ BOXES = Subject(kind="boxes", images=2)
 
 def tokens_of(text: str) -> tuple[tuple[int, int], ...]:
     """The tokens of a text with single spaces: its words."""
-    found, start = [], 0
+    tokens, start = [], 0
     for word in text.split(" "):
-        found.append((start, start + len(word)))
+        tokens.append((start, start + len(word)))
         start += len(word) + 1
-    return tuple(found)
+    return tuple(tokens)
 
 
 SPANS = Subject(kind="spans", passage=PASSAGE, tokens=tokens_of(PASSAGE))
@@ -57,14 +57,14 @@ def make_user(**fields: Any) -> User:
 
 def make_project(**fields: Any) -> Project:
     number = next(_numbers)
-    given = {
+    arguments = {
         "workspace": workspaces.main(),
         "slug": f"project{number}",
         "title": f"Project {number}",
         "kind": "boxes",
         "by": None,
     } | fields
-    return create_project(**given)
+    return create_project(**arguments)
 
 
 def make_member(project: Project | None = None, role: Role = Role.ANNOTATOR) -> Membership:
@@ -72,20 +72,20 @@ def make_member(project: Project | None = None, role: Role = Role.ANNOTATOR) -> 
 
 
 def make_record(external_id: str = "", *, kind: str = "boxes", **fields: Any) -> ItemRecord:
-    given: dict[str, Any] = {"external_id": external_id or f"item{next(_numbers)}", "kind": kind}
+    values: dict[str, Any] = {"external_id": external_id or f"item{next(_numbers)}", "kind": kind}
     if kind == "boxes":
-        given |= {"program": PROGRAM, "text": "There are two black dogs.", "answer": True}
-        given["images"] = (Image(name="left.png"), Image(name="right.png"))
+        values |= {"program": PROGRAM, "text": "There are two black dogs.", "answer": True}
+        values["images"] = (Image(name="left.png"), Image(name="right.png"))
     else:
-        given |= {"program": SPANS_PROGRAM, "text": "How many long goals were kicked?", "answer": 1}
-        given |= {"passage": PASSAGE, "tokens": SPANS.tokens}
-    return ItemRecord.model_validate(given | fields)
+        values |= {"program": SPANS_PROGRAM, "text": "How many long goals were kicked?", "answer": 1}
+        values |= {"passage": PASSAGE, "tokens": SPANS.tokens}
+    return ItemRecord.model_validate(values | fields)
 
 
 def make_items(project: Project, number: int = 1, **fields: Any) -> list[Item]:
     """Items of the project's kind, called i1, i2, …"""
     start = project.items.count() + 1
-    records = [make_record(f"i{start + place}", kind=project.kind) for place in range(number)]
+    records = [make_record(f"i{start + offset}", kind=project.kind) for offset in range(number)]
     import_items(records=records, project=project, **fields)
     return list(project.items.order_by("position")[start - 1 :])
 

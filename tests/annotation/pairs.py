@@ -38,14 +38,14 @@ def lines(values: Iterable[object]) -> bytes:
 
 def pictures(number: int) -> dict[str, bytes]:
     return {
-        f"pictures/dev-{each}-0-img{side}.png": picture(colour=("navy", "teal")[side])
-        for each in range(number)
+        f"pictures/dev-{index}-0-img{side}.png": picture(colour=("navy", "teal")[side])
+        for index in range(number)
         for side in (0, 1)
     }
 
 
 def pairs(number: int) -> dict[str, bytes]:
     """The files of a zip file with this number of image pairs."""
-    programs = "".join(f"dev-{each}-0-0\t{PROGRAM}\n" for each in range(number))
-    examples = lines(example(each) for each in range(number))
+    programs = "".join(f"dev-{index}-0-0\t{PROGRAM}\n" for index in range(number))
+    examples = lines(example(index) for index in range(number))
     return {"items.jsonl": examples, "programs.tsv": programs.encode(), **pictures(number)}

@@ -1,4 +1,4 @@
-"""The admin: every table can be looked through, none can be written, and no secret is shown."""
+"""The admin shows every table without its secrets, and writes none."""
 
 import pytest
 from django.contrib import admin

@@ -85,5 +85,5 @@ def test_what_a_format_cannot_hold_is_counted() -> None:
     import_items(records=[record], project=project)
     job = export(project, format="conll")
     assert job.file_name == f"{project.slug}-conll.conll", job.error
-    assert sorted(each["kind"] for each in job.result["mended"]) == [PEOPLE, UNLABELLED]
+    assert sorted(mending["kind"] for mending in job.result["mended"]) == [PEOPLE, UNLABELLED]
     assert export(project, format="labelstudio").result["mended"] == []

@@ -1,4 +1,7 @@
-"""A Label Studio ML backend: a stand-in of the documented protocol answers runs, and misbehaves."""
+"""A stand-in of a Label Studio ML backend answers runs, and misbehaves.
+
+It follows the documented protocol.
+"""
 
 from __future__ import annotations
 
@@ -79,8 +82,8 @@ class Backend:
                 content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 body = json.loads(content) if content else None
                 backend.asked.append((self.path, body))
-                status, given = backend.answer(self.path, body)
-                sent = given if isinstance(given, bytes) else json.dumps(given).encode()
+                status, reply = backend.answer(self.path, body)
+                sent = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(sent)))
                 self.end_headers()
@@ -97,10 +100,10 @@ class Backend:
 @pytest.fixture
 def backend(settings: Any) -> Iterator[Backend]:
     settings.WEBHOOK_ALLOW_PRIVATE = True
-    made = Backend()
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
+    stand_in = Backend()
+    yield stand_in
+    stand_in.server.shutdown()
+    stand_in.server.server_close()
 
 
 @pytest.fixture
@@ -110,8 +113,8 @@ def manager() -> Membership:
     project = create_project(
         slug="plain", title="Plain", kind="spans", workspace=workspaces.main(), by=None, labels=task
     )
-    given = {"kind": "spans", "program": task.text, "text": "", "passage": PASSAGE, "tokens": SPANS.tokens}
-    records = [ItemRecord.model_validate(given | {"external_id": f"i{number}"}) for number in range(3)]
+    fields = {"kind": "spans", "program": task.text, "text": "", "passage": PASSAGE, "tokens": SPANS.tokens}
+    records = [ItemRecord.model_validate(fields | {"external_id": f"i{number}"}) for number in range(3)]
     import_items(records=records, project=project)
     return make_member(project, Role.MANAGER)
 
@@ -132,7 +135,7 @@ def test_it_works(backend: Backend, manager: Membership) -> None:
     assert (outputs[0].system, outputs[0].revision, outputs[0].score) == ("Tagger", "v7", 0.9)
     [mark] = outputs[0].marks["1"]
     assert (mark["quote"], mark["label"], mark["answers"]) == ("Ada", "Person", {"Certainty": ["sure"]})
-    assert [each["value"] for each in outputs[0].marks["2"]] == ["sport"]
+    assert [answer["value"] for answer in outputs[0].marks["2"]] == ["sport"]
     assert [path for path, _body in backend.asked] == ["/health", "/setup", "/predict"]
     setup, predict = (body for _path, body in backend.asked[1:])
     assert (
@@ -144,7 +147,7 @@ def test_it_works(backend: Backend, manager: Membership) -> None:
 
 def test_the_configuration_names_all_controls() -> None:
     view = ElementTree.fromstring(build_labelling_config(read_label_task(TASK), "spans"))  # noqa: S314
-    tags = [(each.tag, each.get("name"), each.get("toName")) for each in view]
+    tags = [(element.tag, element.get("name"), element.get("toName")) for element in view]
     assert tags == [
         ("Text", "text", None),
         ("Labels", "Entities", "text"),
@@ -156,10 +159,10 @@ def test_the_configuration_names_all_controls() -> None:
         view[2].attrib | {"perRegion": "true", "whenTagName": "Entities", "choice": "single"}
         == view[2].attrib
     )
-    assert [each.get("value") for each in view[1]] == ["Person", "Place"]
+    assert [label.get("value") for label in view[1]] == ["Person", "Place"]
     boxes = read_label_task('layers: [{type: boxes, name: "A & B", labels: [x]}]')
     view = ElementTree.fromstring(build_labelling_config(boxes, "boxes", 2))  # noqa: S314
-    assert [each.get("name") for each in view] == ["image0", "image1", "A & B"]
+    assert [element.get("name") for element in view] == ["image0", "image1", "A & B"]
 
 
 def test_failures_are_grouped_by_reason(backend: Backend, manager: Membership) -> None:
@@ -176,14 +179,14 @@ def test_failures_are_grouped_by_reason(backend: Backend, manager: Membership) -
 
     backend.answer = answer
     run = run_all(manager, backend.url)
-    found = {reason.message: reason.number for reason in list_failure_reasons(run)}
-    assert len(found) == 2
-    assert found["the ML backend: it answered 500: no such word"] == 1
-    assert any("'chess' is not a label of “Topic”" in message for message in found)
+    counts = {reason.message: reason.number for reason in list_failure_reasons(run)}
+    assert len(counts) == 2
+    assert counts["the ML backend: it answered 500: no such word"] == 1
+    assert any("'chess' is not a label of “Topic”" in message for message in counts)
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("reply", "sentence"),
     [
         ((200, {"results": []}), "it gave 0 predictions for 1 tasks"),
         ((200, b"<html>"), "did not answer with JSON"),
@@ -198,9 +201,9 @@ def test_failures_are_grouped_by_reason(backend: Backend, manager: Membership) -
     ],
 )
 def test_an_answer_that_is_none_is_a_failure_of_its_item(
-    backend: Backend, manager: Membership, given: Any, sentence: str
+    backend: Backend, manager: Membership, reply: Any, sentence: str
 ) -> None:
-    backend.answer = lambda path, body: given if path == "/predict" else works(path, body)
+    backend.answer = lambda path, body: reply if path == "/predict" else works(path, body)
     project = set_backend(project=manager.project, url=backend.url, by=manager.user)
     run = start_backend_run(project=project, by=manager.user)
     [(_item, outcome)] = predict_items(run, list(project.items.all()[:1]))
@@ -260,8 +263,8 @@ def test_images_go_along(backend: Backend, manager: Membership, monkeypatch: pyt
     project = create_project(
         slug="dogs", title="Dogs", kind="boxes", workspace=workspaces.main(), by=None, labels=task
     )
-    given = {"external_id": "d", "kind": "boxes", "program": task.text, "text": ""}
-    record = ItemRecord.model_validate(given | {"images": (Image(name="dog.png", width=20, height=10),)})
+    fields = {"external_id": "d", "kind": "boxes", "program": task.text, "text": ""}
+    record = ItemRecord.model_validate(fields | {"images": (Image(name="dog.png", width=20, height=10),)})
     import_items(records=[record], project=project)
     project.image_files.update(path="ab/abc.png")
     monkeypatch.setattr("annotation.actions.backend_runs.read_image", lambda _path: b"png")
@@ -279,9 +282,9 @@ def test_images_go_along(backend: Backend, manager: Membership, monkeypatch: pyt
 def test_over_rest_and_on_the_page(
     backend: Backend, manager: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[OutputRun] = []
+    runs: list[OutputRun] = []
     for name in ("annotation.rest.outputs", "annotation.views.outputs"):
-        monkeypatch.setattr(f"{name}.enqueue_missing", asked.append)
+        monkeypatch.setattr(f"{name}.enqueue_missing", runs.append)
     monkeypatch.setattr("jobs.model_servers.served_systems.read_server_states", list)
     address, client = (
         f"/api/v1/projects/{manager.project.slug}/ml-backend/",

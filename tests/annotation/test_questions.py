@@ -1,4 +1,7 @@
-"""Questions about each mark: configuration, editing, comparison, other tools' files, and bots."""
+"""Tests of questions about each mark.
+
+They cover configuration, editing, comparison, other tools' files, and bots.
+"""
 
 from __future__ import annotations
 
@@ -46,9 +49,9 @@ ALL = {"Certainty": ["sure"], "Roles": ["author", "reader"], "Fame": [4], "Why":
 
 
 def program(text: str = TASK) -> LabelProgram:
-    made = parse_program_text(read_label_task(text).text, "spans")
-    assert isinstance(made, LabelProgram)
-    return made
+    parsed = parse_program_text(read_label_task(text).text, "spans")
+    assert isinstance(parsed, LabelProgram)
+    return parsed
 
 
 def marked(**answers: Any) -> Document:
@@ -64,14 +67,14 @@ def marked(**answers: Any) -> Document:
 def marks_of(document: Document | None) -> dict[str, dict[str, Any]]:
     """The answers about each mark, by its words."""
     assert document is not None
-    given = document.layers[1].objects
-    return {each.quote: each.answers for each in given if isinstance(each, Span)}
+    marks = document.layers[1].objects
+    return {mark.quote: mark.answers for mark in marks if isinstance(mark, Span)}
 
 
 def record(gold: Document) -> ItemRecord:
     about = {"external_id": "text-1", "kind": "spans", "program": read_label_task(TASK).text, "text": ""}
-    given = about | {"passage": PASSAGE, "tokens": SPANS.tokens, "gold": gold}
-    return check_record(ItemRecord.model_validate(given))
+    fields = about | {"passage": PASSAGE, "tokens": SPANS.tokens, "gold": gold}
+    return check_record(ItemRecord.model_validate(fields))
 
 
 def test_it_works() -> None:
@@ -121,11 +124,11 @@ def test_questions_depend_on_labels_and_answers(
     assert read_label_task(task.text).text == task.text
     document = if_marked(label, **answers)
     assert open_nodes(document, program(IF_TASK)) == ([1] if is_open else [])
-    kept = drop_hidden_parts(document, program(IF_TASK))
-    assert list(marks_of(kept)["Ada"]) == counts
+    shown = drop_hidden_parts(document, program(IF_TASK))
+    assert list(marks_of(shown)["Ada"]) == counts
     assert list(marks_of(document)["Ada"]) == list(answers)
     if list(answers) == counts:
-        assert kept == document
+        assert shown == document
 
 
 @pytest.mark.parametrize(
@@ -140,21 +143,21 @@ def test_questions_depend_on_labels_and_answers(
 def test_a_condition_of_a_question_that_cannot_hold_is_refused(
     condition: dict[str, Any], sentence: str
 ) -> None:
-    given = json.loads(read_label_task(IF_TASK).text)
-    given["layers"][0]["questions"][0]["show_if"] = condition
+    configuration = json.loads(read_label_task(IF_TASK).text)
+    configuration["layers"][0]["questions"][0]["show_if"] = condition
     with pytest.raises(ValueError, match=sentence):
-        read_label_task(json.dumps(given))
+        read_label_task(json.dumps(configuration))
 
 
 @pytest.mark.parametrize(
-    ("question", "label", "place", "expected"),
+    ("question", "label", "index", "expected"),
     [("", "Person", 0, ("Human",)), ("Known", "yes", 1, ("Human",)), ("", "Place", 0, ("Person",))],
 )
 def test_conditions_of_questions_follow_a_new_name(
-    question: str, label: str, place: int, expected: tuple[str, ...]
+    question: str, label: str, index: int, expected: tuple[str, ...]
 ) -> None:
     change = LabelChange(layer=1, question=question, label=label, to="Human")
-    condition = relabel_task(read_label_task(IF_TASK), change).layers[0].questions[place].show_if
+    condition = relabel_task(read_label_task(IF_TASK), change).layers[0].questions[index].show_if
     assert condition is not None
     assert condition.labels == expected
 
@@ -170,7 +173,7 @@ def test_a_mark_without_answers_is_stored_as_before() -> None:
 
 def test_keys_of_questions_follow_those_of_the_labels() -> None:
     shown = read_label_task(TASK).layers[0].shown()
-    keys = [label["key"] for each in (shown, *shown["questions"]) for label in each["labels"]]
+    keys = [label["key"] for part in (shown, *shown["questions"]) for label in part["labels"]]
     assert keys == ["1", "2", "3", "4", "5", "6"]
 
 
@@ -191,9 +194,9 @@ def test_keys_of_questions_follow_those_of_the_labels() -> None:
     ],
 )
 def test_a_configuration_that_makes_no_sense_is_refused(layer: dict[str, Any], sentence: str) -> None:
-    given = {"type": "spans", "name": "N", "labels": ["x"], "questions": [{"type": "text", "name": "Q"}]}
+    defaults = {"type": "spans", "name": "N", "labels": ["x"], "questions": [{"type": "text", "name": "Q"}]}
     with pytest.raises(ValueError, match=sentence):
-        read_label_task(json.dumps({"layers": [given | layer]}))
+        read_label_task(json.dumps({"layers": [defaults | layer]}))
 
 
 @pytest.mark.parametrize(
@@ -277,7 +280,7 @@ def test_agreement_leaves_out_what_somebody_was_not_asked() -> None:
     assert [node.module for node in item.nodes][:2] == ["Entities – Known: yes", "Entities – Known: no"]
     assert {who: values.get(0) for who, values in item.values.items()} == {"A": True, "B": False, "C": None}
     assert not any(other.values.values())
-    named = {group.name: each for group, each in agreement([item, other], "spans").groups.items()}
+    named = {group.name: metrics for group, metrics in agreement([item, other], "spans").groups.items()}
     assert named["Entities – Known: yes"]["agreed"].value == 0
 
 
@@ -288,15 +291,15 @@ def test_bots_answer_no_hidden_question() -> None:
     )
     tree = build_program_tree(program(task.text), task)
     sheet = Sheet(tree["nodes"], tree["walk"], "spans", 0, PASSAGE, SPANS.tokens)
-    seen = set()
+    combinations = set()
     for seed in range(40):
         layers = draw(sheet, None, BEHAVIOURS["careful"], random.Random(seed))
         for mark in layers[1]:
-            asked = task.layers[0].find_asked_questions(mark["label"], mark["answers"])
-            assert mark["answers"].keys() == asked.keys()
-            seen.add((mark["label"], tuple(asked)))
+            questions = task.layers[0].find_asked_questions(mark["label"], mark["answers"])
+            assert mark["answers"].keys() == questions.keys()
+            combinations.add((mark["label"], tuple(questions)))
         assert bool(layers[3]) == (layers[2][0]["value"] == "bad")
-    assert seen == {("Place", ()), ("Person", ("Known",)), ("Person", ("Known", "Source"))}
+    assert combinations == {("Place", ()), ("Person", ("Known",)), ("Person", ("Known", "Source"))}
 
 
 def test_scores_count_the_answers() -> None:
@@ -311,7 +314,7 @@ def test_label_studio_holds_answers_about_marks(tmp_path: Path, *, with_task: bo
     lost, findings = Findings(), Findings()
     path = written("labelstudio", [record(marked())], tmp_path, lost)
     results = json.loads(path.read_text())[0]["annotations"][0]["result"]
-    [rating] = [each for each in results if each["type"] == "rating"]
+    [rating] = [result for result in results if result["type"] == "rating"]
     assert rating["id"] == results[0]["id"]
     assert rating["value"] == {"start": 0, "end": 3, "rating": 4}
     [again] = read("labelstudio", path, task=read_label_task(TASK) if with_task else None, findings=findings)
@@ -321,14 +324,14 @@ def test_label_studio_holds_answers_about_marks(tmp_path: Path, *, with_task: bo
 
 
 def test_questions_follow_from_a_foreign_file(tmp_path: Path) -> None:
-    place = {"x": 10, "y": 10, "width": 20, "height": 20, "rotation": 0}
+    edges = {"x": 10, "y": 10, "width": 20, "height": 20, "rotation": 0}
     results = [
         {"id": "r1", "type": "rectanglelabels", "from_name": "box", "to_name": "image",
-         "value": place | {"rectanglelabels": ["Dog"]}},
+         "value": edges | {"rectanglelabels": ["Dog"]}},
         {"id": "r1", "type": "choices", "from_name": "size", "to_name": "image",
-         "value": place | {"choices": ["small"]}},
+         "value": edges | {"choices": ["small"]}},
         {"id": "r1", "type": "textarea", "from_name": "breed", "to_name": "image",
-         "value": place | {"text": ["?"]}},
+         "value": edges | {"text": ["?"]}},
         {"id": "c1", "type": "choices", "from_name": "scene", "to_name": "image",
          "value": {"choices": ["park"]}},
     ]  # fmt: skip
@@ -337,7 +340,7 @@ def test_questions_follow_from_a_foreign_file(tmp_path: Path) -> None:
     path.write_text(json.dumps([task]))
     [item] = read("labelstudio", path, kind="boxes")
     layer = read_label_task(item.program).layers[0]
-    assert [(each.type, each.name, each.required) for each in layer.questions] == [
+    assert [(question.type, question.name, question.required) for question in layer.questions] == [
         ("choices", "size", False),
         ("text", "breed", False),
     ]
@@ -354,7 +357,7 @@ HOLD_ANSWERS = {"jsonl", "labelstudio", "brat", "w3c", "coco", "cvat"}
 def test_other_formats_count_the_answers_that_they_leave_out(tmp_path: Path, name: str) -> None:
     lost = Findings()
     written(name, [record(marked())], tmp_path, lost)
-    assert {kind: each.count for kind, each in lost.mended.items()}[entries.ABOUT_A_MARK] == 5
+    assert {kind: repair.count for kind, repair in lost.mended.items()}[entries.ABOUT_A_MARK] == 5
 
 
 @pytest.mark.parametrize("with_task", [True, False])
@@ -414,18 +417,18 @@ def test_files_of_images_hold_answers_about_marks(tmp_path: Path, name: str, *, 
     ]
     gold = {"layers": {"1": {"state": "done", "objects": boxes}}}
     images = [{"name": "a.png", "width": 640, "height": 480}]
-    given = {"external_id": "a.png", "kind": "boxes", "program": task.text, "text": ""}
-    item = check_record(ItemRecord.model_validate(given | {"images": images, "gold": gold}))
+    fields = {"external_id": "a.png", "kind": "boxes", "program": task.text, "text": ""}
+    item = check_record(ItemRecord.model_validate(fields | {"images": images, "gold": gold}))
     lost, findings = Findings(), Findings()
     path = written(name, [item], tmp_path, lost)
     [again] = read(name, path, task=task if with_task else None, kind="boxes", findings=findings)
     assert again.gold is not None
-    [first, second] = [each.answers for each in again.gold.layers[1].objects if isinstance(each, Box)]
-    kept: dict[str, Any] = {question: tuple(values) for question, values in SEEN.items()}
+    [first, second] = [mark.answers for mark in again.gold.layers[1].objects if isinstance(mark, Box)]
+    expected: dict[str, Any] = {question: tuple(values) for question, values in SEEN.items()}
     if name == "cvat":  # an attribute has one value
-        kept["Colours"] = ("red",)
+        expected["Colours"] = ("red",)
         assert lost.count(MORE_ABOUT) == 1
-    assert (first, second) == (kept, {"Cut off": ("no",)})
+    assert (first, second) == (expected, {"Cut off": ("no",)})
     assert not findings.mended
 
 
@@ -435,8 +438,8 @@ def test_attributes_of_a_foreign_cvat_file_become_questions(tmp_path: Path) -> N
         f"<attribute><name>{name}</name><input_type>{kind}</input_type></attribute>"
         for name, kind in kinds.items()
     )
-    given = {"colour": "red", "speed": "1500", "plate": "X 1", "parked": "false"}
-    attributes = "".join(f'<attribute name="{name}">{value}</attribute>' for name, value in given.items())
+    values = {"colour": "red", "speed": "1500", "plate": "X 1", "parked": "false"}
+    attributes = "".join(f'<attribute name="{name}">{value}</attribute>' for name, value in values.items())
     path = tmp_path / "a.xml"
     path.write_text(
         f"<annotations><meta><task><labels><label><name>car</name><attributes>{declared}</attributes></label>"
@@ -445,7 +448,10 @@ def test_attributes_of_a_foreign_cvat_file_become_questions(tmp_path: Path) -> N
     )
     [item] = read("cvat", path, kind="boxes", findings=(findings := Findings()))
     questions = read_label_task(item.program).layers[0].questions
-    assert [(each.type, each.name) for each in questions] == [("choices", "colour"), ("text", "plate")]
+    assert [(question.type, question.name) for question in questions] == [
+        ("choices", "colour"),
+        ("text", "plate"),
+    ]
     assert item.gold is not None
     [box] = item.gold.layers[1].objects
     assert isinstance(box, Box)

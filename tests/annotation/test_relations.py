@@ -31,9 +31,9 @@ MARKS = [
 
 
 def program(text: str = TASK) -> LabelProgram:
-    made = parse_program_text(read_label_task(text).text, "spans")
-    assert isinstance(made, LabelProgram)
-    return made
+    parsed = parse_program_text(read_label_task(text).text, "spans")
+    assert isinstance(parsed, LabelProgram)
+    return parsed
 
 
 def relation(name: str, first: str, second: str, label: str = "knows") -> dict[str, Any]:
@@ -56,7 +56,7 @@ def related(*relations: dict[str, Any], marks: Any = MARKS, **more: Any) -> Docu
 
 
 def ends(document: Document, node: int = RELATIONS) -> set[tuple[str, str]]:
-    return {each.ends for each in document.layers[node].objects if isinstance(each, Relation)}
+    return {relation.ends for relation in document.layers[node].objects if isinstance(relation, Relation)}
 
 
 def test_it_works() -> None:
@@ -105,10 +105,10 @@ def test_what_does_not_fit_is_refused(edit: dict[str, Any], field: str, sentence
     assert error.value.field == field
 
 
-@pytest.mark.parametrize("given", [["a", "a"], ["a"], ["a", "b", "c"], "ab", [1, 2]])
-def test_a_relation_has_two_different_ends(given: Any) -> None:
+@pytest.mark.parametrize("wrong_ends", [["a", "a"], ["a"], ["a", "b", "c"], "ab", [1, 2]])
+def test_a_relation_has_two_different_ends(wrong_ends: Any) -> None:
     with pytest.raises(ValidationError):
-        Edit.model_validate({"node": RELATIONS, "put": [relation("r", "a", "b") | {"ends": given}]})
+        Edit.model_validate({"node": RELATIONS, "put": [relation("r", "a", "b") | {"ends": wrong_ends}]})
 
 
 def test_relations_need_marks_before_them() -> None:
@@ -137,8 +137,11 @@ def test_relations_of_hidden_marks_are_hidden() -> None:
 
 
 def people() -> dict[str, Document]:
-    """Two people, whose marks have other IDs, and one of whom marks a place more."""
-    other = [each | {"id": f"{each['id']}2"} for each in MARKS[:2]]
+    """Return the documents of two people, whose marks have other IDs.
+
+    One of them marks a place more.
+    """
+    other = [mark | {"id": f"{mark['id']}2"} for mark in MARKS[:2]]
     return {
         "A": related(
             relation("r", "a", "b"),
@@ -151,7 +154,7 @@ def people() -> dict[str, Document]:
 
 def test_adjudication_starts_from_the_relations_that_all_share() -> None:
     start = build_draft(program(), people(), SPANS.tokens, PASSAGE)
-    marks = {each.quote: each.id for each in start.layers[ENTITIES].objects}  # type: ignore[union-attr]
+    marks = {mark.quote: mark.id for mark in start.layers[ENTITIES].objects}  # type: ignore[union-attr]
     assert ends(start) == {(marks[MARKS[0]["quote"]], marks[MARKS[1]["quote"]])}
     assert start.layers[RELATIONS].state == "open"  # one lives somewhere, says A alone
     # Nobody can say which end of an undirected relation comes first.
@@ -159,7 +162,7 @@ def test_adjudication_starts_from_the_relations_that_all_share() -> None:
     assert check_document(start, program(), SPANS) == start
     step = next(step for step in build_steps(program(), people(), SPANS.tokens) if step.node == RELATIONS)
     shown = [step.middle(cluster, SPANS.tokens, PASSAGE) for cluster in step.clusters]
-    assert [(each["label"], [end["quote"] for end in each["ends"]]) for each in shown] == [
+    assert [(relation["label"], [end["quote"] for end in relation["ends"]]) for relation in shown] == [
         ("knows", [MARKS[0]["quote"], MARKS[1]["quote"]]),
         ("lives in", [MARKS[0]["quote"], MARKS[2]["quote"]]),
     ]
@@ -170,18 +173,18 @@ def test_agreement_counts_relations_between_the_same_marks() -> None:
     assert item is not None
     assert item.tokens == 3 * 2  # ordered pairs of the three marks
     groups = agreement([item], "spans").groups
-    found = {group.name: metrics for group, metrics in groups.items() if group.by == "module"}
-    assert found["Relations: knows"]["exact_f1"].value == 1
-    assert found["Relations: knows"]["token_cohen"].value == pytest.approx(1)
-    assert found["Relations: lives in"]["exact_f1"].value == 0
+    by_name = {group.name: metrics for group, metrics in groups.items() if group.by == "module"}
+    assert by_name["Relations: knows"]["exact_f1"].value == 1
+    assert by_name["Relations: knows"]["token_cohen"].value == pytest.approx(1)
+    assert by_name["Relations: lives in"]["exact_f1"].value == 0
     turned = people() | {"B": related(relation("r", "b", "a"))}
     item = build_relation_item("i", program(), turned, SPANS.tokens)
     assert item is not None
     groups = agreement([item], "spans").groups
-    found = {group.name: metrics for group, metrics in groups.items() if group.by == "module"}
+    by_name = {group.name: metrics for group, metrics in groups.items() if group.by == "module"}
     # Two of six pairs differ: observed agreement 4/6, expected (5·5 + 1·1)/36, kappa -1/5.
-    assert found["Relations: knows"]["token_cohen"].value == pytest.approx(-1 / 5)
-    assert found["Relations: knows"]["exact_f1"].value == 0
+    assert by_name["Relations: knows"]["token_cohen"].value == pytest.approx(-1 / 5)
+    assert by_name["Relations: knows"]["exact_f1"].value == 0
 
 
 def test_a_score_against_gold_counts_relations() -> None:

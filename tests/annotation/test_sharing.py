@@ -1,4 +1,7 @@
-"""Sharing a project: one role at a time, in the audit log, and nothing of a person's work is lost."""
+"""A project is shared in one role at a time, and the audit log has it.
+
+Nothing of a person's work is lost.
+"""
 
 import pytest
 
@@ -75,10 +78,10 @@ def test_the_shares_of_a_workspace_and_of_people_are_listed() -> None:
     )
     ended = make_member(here.project)
     sharing.end_share(object=here.project, user=ended.user, role=Role.ANNOTATOR, by=None)
-    one = (here.project, here.user, Role.ANNOTATOR)
-    assert set(sharing.list_shares()) == {one, (there.project, there.user, Role.ANNOTATOR)}
-    assert list(sharing.list_shares(workspace=main())) == [one]
-    assert list(sharing.list_shares(users=[here.user, ended.user])) == [one]
+    share = (here.project, here.user, Role.ANNOTATOR)
+    assert set(sharing.list_shares()) == {share, (there.project, there.user, Role.ANNOTATOR)}
+    assert list(sharing.list_shares(workspace=main())) == [share]
+    assert list(sharing.list_shares(users=[here.user, ended.user])) == [share]
 
 
 def test_annotators_who_leave_the_workspace_leave_its_projects() -> None:

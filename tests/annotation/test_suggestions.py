@@ -1,4 +1,7 @@
-"""Suggestions from answers and from module outputs, and what documents say of accepted ones."""
+"""Answers and module outputs become suggestions.
+
+Documents say which ones were accepted.
+"""
 
 import math
 from typing import Any
@@ -33,17 +36,17 @@ def answer(text: str, **more: Any) -> QAPrediction:
 
 def values(answers: dict[int, QAPrediction]) -> dict[int, list[Any]]:
     marks, _score = build_marks(answers, program(), SPANS, Fit())
-    return {node: [each.value for each in several] for node, several in marks.items()}  # type: ignore[union-attr]
+    return {node: [answer.value for answer in several] for node, several in marks.items()}  # type: ignore[union-attr]
 
 
 def test_every_answer_layer_is_asked_with_its_options() -> None:
-    asked = build_questions("i1", "Who won?", program(), PASSAGE, Fit())
-    assert list(asked) == [TOPIC, TONE, QUALITY, COMMENT]
-    assert asked[TOPIC].question == "Who won? Topic Answer with one of: sport, politics."
-    assert "Answer with all that apply of: calm, angry, funny." in asked[TONE].question
-    assert "Answer with one of: 0, 1, 2, 3, 4." in asked[QUALITY].question
-    assert asked[COMMENT].question == "Who won?"
-    assert [sentence for _title, several in asked[TOPIC].context for sentence in several] == [
+    questions = build_questions("i1", "Who won?", program(), PASSAGE, Fit())
+    assert list(questions) == [TOPIC, TONE, QUALITY, COMMENT]
+    assert questions[TOPIC].question == "Who won? Topic Answer with one of: sport, politics."
+    assert "Answer with all that apply of: calm, angry, funny." in questions[TONE].question
+    assert "Answer with one of: 0, 1, 2, 3, 4." in questions[QUALITY].question
+    assert questions[COMMENT].question == "Who won?"
+    assert [sentence for _title, several in questions[TOPIC].context for sentence in several] == [
         "Ada kicked a 30-yard goal.", " Bo kicked a 40-yard goal.",
     ]  # fmt: skip
 
@@ -62,19 +65,19 @@ def test_facts_and_answers_become_spans() -> None:
     assert (mark.quote, mark.label) == ("Bo kicked a 40-yard goal.", "Place")  # type: ignore[union-attr]
     assert score == pytest.approx(0.25)
     check_document(Document.model_validate({"layers": {ENTITIES: {"objects": [mark]}}}), program(), SPANS)
-    found = AnswerLocation(first=("", 1), last=("", 1), start=1, end=3)
+    location = AnswerLocation(first=("", 1), last=("", 1), start=1, end=3)
     fit = Fit(marks="answer", layer=ENTITIES, label="Person")
-    marks, score = build_marks({ENTITIES: answer("Bo", location=found)}, program(), SPANS, fit)
-    assert [each.quote for each in marks[ENTITIES]] == ["Bo"]  # type: ignore[union-attr]
+    marks, score = build_marks({ENTITIES: answer("Bo", location=location)}, program(), SPANS, fit)
+    assert [mark.quote for mark in marks[ENTITIES]] == ["Bo"]  # type: ignore[union-attr]
     assert score is None
 
 
 def test_a_program_gets_the_answer_where_people_draw() -> None:
-    made = parse_program_text(SPANS_PROGRAM, "spans")
+    parsed = parse_program_text(SPANS_PROGRAM, "spans")
     fit = choose_default_fit(None)
-    assert list(build_questions("i", "Which goals?", made, PASSAGE, fit)) == [2]
-    marks, _score = build_marks({2: answer("a 30-yard goal.")}, made, SPANS, fit)
-    assert [each.quote for each in marks[2]] == ["a 30-yard goal."]  # type: ignore[union-attr]
+    assert list(build_questions("i", "Which goals?", parsed, PASSAGE, fit)) == [2]
+    marks, _score = build_marks({2: answer("a 30-yard goal.")}, parsed, SPANS, fit)
+    assert [mark.quote for mark in marks[2]] == ["a 30-yard goal."]  # type: ignore[union-attr]
 
 
 def test_the_use_of_answers_follows_from_the_task() -> None:
@@ -96,19 +99,21 @@ def test_modules_suggest_likely_boxes_and_attended_words() -> None:
         {"index": 1, "module": "count", "value": 1},
         {"index": 3, "module": "find", "probabilities": [0.9, 0.5, 0.7]},
     ]
-    made = build_suggestions(
+    suggestions = build_suggestions(
         "s7", parse_program_text(PROGRAM, "boxes"), BOXES, marks={}, proposals=proposals, modules=modules
     )
-    assert [(each["id"], each["image"], each["probability"]) for each in made[3]] == [
+    assert [
+        (suggestion["id"], suggestion["image"], suggestion["probability"]) for suggestion in suggestions[3]
+    ] == [
         ("s7.3.0", 0, 0.9), ("s7.3.1", 1, 0.7),
     ]  # fmt: skip
-    assert list(made) == [3]
+    assert list(suggestions) == [3]
     attention = [0.4, 0.2, 0.1, 0.0, 0.3] + [0.0] * 5
     modules = [{"index": 2, "module": "find", "attention": attention}]
-    made = build_suggestions(
+    suggestions = build_suggestions(
         "s8", parse_program_text(SPANS_PROGRAM, "spans"), SPANS, marks={}, modules=modules
     )
-    assert [each["quote"] for each in made[2]] == ["Ada kicked", "goal."]
+    assert [suggestion["quote"] for suggestion in suggestions[2]] == ["Ada kicked", "goal."]
 
 
 def test_rejected_suggestions_are_kept_and_undone() -> None:
@@ -135,36 +140,36 @@ def test_an_output_says_something() -> None:
         SystemRecord.model_validate({"id": "i1"})
 
 
-def given(**layers: list[Any]) -> Document:
+def build_document(**layers: list[Any]) -> Document:
     nodes = {"topic": TOPIC, "tone": TONE, "quality": QUALITY, "comment": COMMENT}
     return Document.model_validate(
         {
             "layers": {
-                nodes[name]: {"state": "done", "objects": [{"id": f"{name}{n}", "value": each}
-                                                           for n, each in enumerate(several)]}
+                nodes[name]: {"state": "done", "objects": [{"id": f"{name}{n}", "value": value}
+                                                           for n, value in enumerate(several)]}
                 for name, several in layers.items()
             }
         }
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("known, answered, score", [
-    (given(topic=["sport"]), given(topic=["sport"]), 1),
-    (given(topic=["sport"]), given(topic=["politics"]), 0),
-    (given(topic=["sport"]), given(), 0),
-    (given(quality=[4]), given(quality=[3]), 0.75),
-    (given(tone=["calm", "funny"]), given(tone=["calm"]), 2 / 3),
-    (given(topic=["sport"], quality=[4]), given(topic=["sport"], quality=[2]), 0.75),
-    (given(comment=["yes"]), given(comment=["no"]), None),
-    (given(), given(topic=["sport"]), None),
+@pytest.mark.parametrize("gold, answered, score", [
+    (build_document(topic=["sport"]), build_document(topic=["sport"]), 1),
+    (build_document(topic=["sport"]), build_document(topic=["politics"]), 0),
+    (build_document(topic=["sport"]), build_document(), 0),
+    (build_document(quality=[4]), build_document(quality=[3]), 0.75),
+    (build_document(tone=["calm", "funny"]), build_document(tone=["calm"]), 2 / 3),
+    (build_document(topic=["sport"], quality=[4]), build_document(topic=["sport"], quality=[2]), 0.75),
+    (build_document(comment=["yes"]), build_document(comment=["no"]), None),
+    (build_document(), build_document(topic=["sport"]), None),
 ])  # fmt: skip
-def test_answers_are_scored(known: Document, answered: Document, score: float | None) -> None:
-    found = measure_likeness(program(), known, answered, SPANS.tokens, "spans")
-    assert found == (None if score is None else pytest.approx(score))
+def test_answers_are_scored(gold: Document, answered: Document, score: float | None) -> None:
+    likeness = measure_likeness(program(), gold, answered, SPANS.tokens, "spans")
+    assert likeness == (None if score is None else pytest.approx(score))
 
 
 def test_a_task_of_answers_alone_is_scored() -> None:
-    made = parse_program_text(read_label_task("layers: [{type: rating, name: Stars}]").text, "boxes")
+    parsed = parse_program_text(read_label_task("layers: [{type: rating, name: Stars}]").text, "boxes")
     stars = Document.model_validate({"layers": {1: {"state": "done", "objects": [{"id": "a", "value": 5}]}}})
-    assert measure_likeness(made, stars, stars, (), "boxes") == 1
+    assert measure_likeness(parsed, stars, stars, (), "boxes") == 1
     assert Subject(kind="boxes").images == 0

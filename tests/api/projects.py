@@ -87,7 +87,10 @@ class ProjectWorld:
         return {name: value for name, value in values.items() if "{" + name + "}" in path}
 
     def body(self, operation: str) -> Any:
-        """The body that reaches something; None if the operation takes none, or any."""
+        """Return the body that reaches something.
+
+        It is None if the operation takes none, or any.
+        """
         item = factories.make_record("next").model_dump(mode="json")
         edit = {"id": str(uuid4()), "base": self.begun.revision, "node": 2, "note": "Both are black."}
         bodies: dict[str, Any] = {
@@ -153,8 +156,8 @@ def make_project_world(owner: User, second: User, folder: Any) -> ProjectWorld:
     factories.make_items(project, 2)
     item = submitted.item
     bring_gold(item=item, document=Document.model_validate(GOLD), by=owner)
-    for each in (item, begun.item):
-        record = SystemRecord.model_validate(output(each.external_id))
+    for annotated_item in (item, begun.item):
+        record = SystemRecord.model_validate(output(annotated_item.external_id))
         import_outputs(records=[record], project=project, **SYSTEM)
     invitation = create_invitation(
         workspace=project.workspace, role=WorkspaceRole.ANNOTATOR, days=7, by=owner, kind="project",

@@ -1,4 +1,4 @@
-"""Dry runs answer with the status that the OpenAPI document names for them."""
+"""Dry runs answer with the status that the OpenAPI document names."""
 
 import json
 
@@ -24,7 +24,7 @@ def documented() -> dict[str, set[str]]:
         path: {code for code in operation["responses"] if code.startswith("2")}
         for path, operations in paths.items()
         for operation in operations.values()
-        if any(each["name"] == "dry_run" for each in operation.get("parameters", ()))
+        if any(parameter["name"] == "dry_run" for parameter in operation.get("parameters", ()))
     }
 
 
@@ -33,7 +33,7 @@ def test_each_returns_a_documented_status_and_no_other_is_documented(client: Cli
     project = factories.make_project(kind="spans", workspace=workspaces.main())
     user = workspaces.give(factories.make_user(), Role.OWNER)
     client.force_login(workspaces.give(user, Role.MANAGER))
-    seen: dict[str, set[str]] = {ITEMS: set(), IMPORTS: set(), PROJECT_IMPORTS: set()}
+    statuses: dict[str, set[str]] = {ITEMS: set(), IMPORTS: set(), PROJECT_IMPORTS: set()}
     for dry_run in ("true", "false"):
         items = client.post(
             f"{ITEMS.format(slug=project.slug)}?dry_run={dry_run}",
@@ -41,7 +41,7 @@ def test_each_returns_a_documented_status_and_no_other_is_documented(client: Cli
             content_type="application/json",
         )
         assert items.status_code < 300, items.content
-        seen[ITEMS].add(str(items.status_code))
+        statuses[ITEMS].add(str(items.status_code))
         files = {
             IMPORTS: "kind=dataset&workspace=main&name=new&format=hotpot",
             PROJECT_IMPORTS: "format=jsonl",
@@ -50,7 +50,7 @@ def test_each_returns_a_documented_status_and_no_other_is_documented(client: Cli
             address = f"{path.format(slug=project.slug)}?{query}&dry_run={dry_run}"
             imported = client.post(address, b"[]", content_type="application/octet-stream")
             assert imported.status_code < 300, imported.content
-            seen[path].add(str(imported.status_code))
-    found = documented()
-    assert found.pop(PAYMENTS) == {"200", "201"}
-    assert seen == found == {ITEMS: {"200", "201"}, IMPORTS: {"202"}, PROJECT_IMPORTS: {"202"}}
+            statuses[path].add(str(imported.status_code))
+    codes = documented()
+    assert codes.pop(PAYMENTS) == {"200", "201"}
+    assert statuses == codes == {ITEMS: {"200", "201"}, IMPORTS: {"202"}, PROJECT_IMPORTS: {"202"}}

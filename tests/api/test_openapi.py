@@ -1,4 +1,7 @@
-"""The OpenAPI document is true: every endpoint of the REST API is in it, and answers as it says."""
+"""The OpenAPI document is true of every endpoint of the REST API.
+
+Every endpoint is in it, and answers as it says.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -67,12 +70,12 @@ def test_every_address_is_described(document: dict[str, Any]) -> None:
 
 
 def _routes(patterns: list[Any], before: str = "/") -> Iterator[str]:
-    for each in patterns:
-        route = before + str(each.pattern).removeprefix("^")
-        if isinstance(each, URLPattern):
+    for pattern in patterns:
+        route = before + str(pattern.pattern).removeprefix("^")
+        if isinstance(pattern, URLPattern):
             yield route
         else:
-            yield from _routes(each.url_patterns, route)
+            yield from _routes(pattern.url_patterns, route)
 
 
 def _without_converters(route: str) -> str:
@@ -113,9 +116,9 @@ def test_no_two_types_share_a_name(document: dict[str, Any]) -> None:
 
 def _subclasses(of: type) -> Iterator[type]:
     subclasses: list[type] = of.__subclasses__()
-    for each in subclasses:
-        yield each
-        yield from _subclasses(each)
+    for subclass in subclasses:
+        yield subclass
+        yield from _subclasses(subclass)
 
 
 def test_the_command_that_writes_the_document_has_no_remarks(
@@ -127,7 +130,10 @@ def test_the_command_that_writes_the_document_has_no_remarks(
 
 @dataclass(frozen=True)
 class World:
-    """The IDs and names of one object of each kind, in the workspace of a superuser who owns it."""
+    """The IDs and names of one object of each kind, in one workspace.
+
+    A superuser owns the workspace.
+    """
 
     owner: User
     study: Study
@@ -157,12 +163,15 @@ class World:
         study = self.draft if path.endswith(("/draft/", "/launch/")) else self.study
         slug = study.slug if kind == "studies" else "main"
         table = "trials"
-        known = {"id": ids.get(kind), "slug": slug, "user": "second", "role": "viewer", "table": table}
-        known["person"] = self.person
-        return {name: value for name, value in known.items() if "{" + name + "}" in path}
+        values = {"id": ids.get(kind), "slug": slug, "user": "second", "role": "viewer", "table": table}
+        values["person"] = self.person
+        return {name: value for name, value in values.items() if "{" + name + "}" in path}
 
     def body(self, operation: str, path: str) -> Any:
-        """The body that reaches something; None if the operation takes none, or any."""
+        """Return the body that reaches something.
+
+        It is None if the operation takes none, or any.
+        """
         definition = {**self.draft.definition}
         bodies: dict[str, Any] = {
             f"POST {PREFIX}runs/": {"dataset": str(self.run.dataset_id), "system": "fake"},
@@ -299,7 +308,10 @@ def read_to_the_end(application: Any) -> Any:
 
 @pytest.fixture
 def kept_connection() -> Iterator[None]:
-    """The application does not close the connection, whose transaction is that of the test."""
+    """A connection that the application does not close.
+
+    Its transaction is that of the test.
+    """
     signals = (request_started, request_finished)
     for signal in signals:
         signal.disconnect(close_old_connections)
@@ -339,7 +351,10 @@ def test_answers_are_what_the_document_says(
 
 
 def _call(operation: Any, world: World, headers: dict[str, str]) -> set[int]:
-    """Send generated requests, every second one with what is there; return the status codes."""
+    """Send generated requests; return the status codes.
+
+    Every second request carries a body or a query that reaches something.
+    """
     statuses: list[int] = []
 
     @hypothesis.settings(

@@ -1,4 +1,4 @@
-"""Every error of the REST API is a problem detail, whatever went wrong and wherever."""
+"""Every error of the REST API is a problem detail, whatever its cause."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The cache holds JSON: what somebody else wrote into the broker never runs."""
+"""The cache holds JSON: what others write into the broker never runs."""
 
 import os
 import pickle

@@ -22,24 +22,24 @@ def private(settings, tmp_path):
     tmp_path.chmod(0o700)
 
 
-def found(**changed: object) -> set[str]:
+def list_message_ids(**changed: object) -> set[str]:
     with override_settings(**{"DJANGO_ADMIN": False, **changed}):
         return {str(message.id) for message in run_checks(tags=["site"])}
 
 
 def test_the_defaults_of_one_machine_are_sound():
-    assert found() == set()
+    assert list_message_ids() == set()
 
 
 def test_a_site_behind_a_proxy_is_sound():
-    assert found(**PUBLIC, SECURE_PROXY_SSL_HEADER=PROXY) == set()
+    assert list_message_ids(**PUBLIC, SECURE_PROXY_SSL_HEADER=PROXY) == set()
 
 
 def test_files_that_other_users_of_the_machine_can_read(tmp_path):
     tmp_path.chmod(0o755)
-    assert found(**PUBLIC, SECURE_PROXY_SSL_HEADER=PROXY) == {"site.W012"}
-    assert found() == set()
-    assert found(**PUBLIC, SECURE_PROXY_SSL_HEADER=PROXY, VAR_DIR=tmp_path / "none") == set()
+    assert list_message_ids(**PUBLIC, SECURE_PROXY_SSL_HEADER=PROXY) == {"site.W012"}
+    assert list_message_ids() == set()
+    assert list_message_ids(**PUBLIC, SECURE_PROXY_SSL_HEADER=PROXY, VAR_DIR=tmp_path / "none") == set()
 
 
 @pytest.mark.parametrize(
@@ -52,33 +52,35 @@ def test_files_that_other_users_of_the_machine_can_read(tmp_path):
     ],
 )
 def test_a_broker_elsewhere_needs_a_password(url: str, ids: set[str]):
-    assert found(**PUBLIC, SECURE_PROXY_SSL_HEADER=PROXY, REDIS_URL=url) - {"site.W006"} == ids
+    assert list_message_ids(**PUBLIC, SECURE_PROXY_SSL_HEADER=PROXY, REDIS_URL=url) - {"site.W006"} == ids
 
 
 @pytest.mark.parametrize("url", ["study.example.org", "ftp://study.example.org", "https://", ""])
 def test_a_site_url_that_is_no_web_address(url: str):
-    assert found(SITE_URL=url) == {"site.E001"}
+    assert list_message_ids(SITE_URL=url) == {"site.E001"}
 
 
 def test_a_site_url_that_the_site_itself_refuses():
-    assert found(SITE_URL="http://127.0.0.1:8000", ALLOWED_HOSTS=["study.example.org"]) == {"site.E002"}
+    assert list_message_ids(SITE_URL="http://127.0.0.1:8000", ALLOWED_HOSTS=["study.example.org"]) == {
+        "site.E002"
+    }
 
 
 def test_https_without_a_proxy_would_redirect_without_end():
-    assert found(**PUBLIC, SECURE_PROXY_SSL_HEADER=None) == {"site.W003"}
+    assert list_message_ids(**PUBLIC, SECURE_PROXY_SSL_HEADER=None) == {"site.W003"}
 
 
 def test_debug_on_a_public_site():
-    assert found(**PUBLIC | {"DEBUG": True}, SECURE_PROXY_SSL_HEADER=PROXY) == {"site.E004"}
+    assert list_message_ids(**PUBLIC | {"DEBUG": True}, SECURE_PROXY_SSL_HEADER=PROXY) == {"site.E004"}
 
 
 def test_the_admin_is_for_developing_alone():
-    assert found(DJANGO_ADMIN=True, DEBUG=False) == {"site.W011"}
-    assert found(DJANGO_ADMIN=True, DEBUG=True) == set()
+    assert list_message_ids(DJANGO_ADMIN=True, DEBUG=False) == {"site.W011"}
+    assert list_message_ids(DJANGO_ADMIN=True, DEBUG=True) == set()
 
 
 def test_plain_http_on_a_public_site():
-    assert found(**PUBLIC | {"SITE_URL": "http://study.example.org"}) == {"site.W005"}
+    assert list_message_ids(**PUBLIC | {"SITE_URL": "http://study.example.org"}) == {"site.W005"}
 
 
 @pytest.mark.parametrize(
@@ -94,20 +96,22 @@ def test_sqlite_with_a_broker_on_another_machine(
     monkeypatch: pytest.MonkeyPatch, engine: str, broker: str, ids: set[str]
 ):
     monkeypatch.setitem(settings.DATABASES["default"], "ENGINE", engine)
-    assert found(REDIS_URL=broker) == ids
+    assert list_message_ids(REDIS_URL=broker) == ids
 
 
 @pytest.mark.parametrize(("seconds", "ids"), [(600, {"site.E007"}), (601, set())])
 def test_a_visibility_timeout_shorter_than_a_task(seconds: int, ids: set[str]):
-    assert found(CELERY_BROKER_TRANSPORT_OPTIONS={"visibility_timeout": seconds}) == ids
+    assert list_message_ids(CELERY_BROKER_TRANSPORT_OPTIONS={"visibility_timeout": seconds}) == ids
 
 
 def test_a_token_sent_in_the_clear():
-    assert found(MODEL_SERVER_TOKEN="t", MODEL_SERVER_URL="http://gpu.example.org:8100") == {"site.W008"}
-    assert found(MODEL_SERVER_TOKEN="t", MODEL_SERVER_URL="https://gpu.example.org") == set()
-    assert found(MODEL_SERVER_TOKEN="t", MODEL_SERVER_URL="http://127.0.0.1:8100") == set()
+    assert list_message_ids(MODEL_SERVER_TOKEN="t", MODEL_SERVER_URL="http://gpu.example.org:8100") == {
+        "site.W008"
+    }
+    assert list_message_ids(MODEL_SERVER_TOKEN="t", MODEL_SERVER_URL="https://gpu.example.org") == set()
+    assert list_message_ids(MODEL_SERVER_TOKEN="t", MODEL_SERVER_URL="http://127.0.0.1:8100") == set()
     both = "http://127.0.0.1:8100, http://gpu.example.org:8100"
-    assert found(MODEL_SERVER_TOKEN="t", MODEL_SERVER_URL=both) == {"site.W008"}
+    assert list_message_ids(MODEL_SERVER_TOKEN="t", MODEL_SERVER_URL=both) == {"site.W008"}
 
 
 @pytest.mark.parametrize(
@@ -121,7 +125,7 @@ def test_a_token_sent_in_the_clear():
     ],
 )
 def test_every_model_server_has_a_web_address(urls: str, ids: set[str]):
-    assert found(MODEL_SERVER_URL=urls) == ids
+    assert list_message_ids(MODEL_SERVER_URL=urls) == ids
 
 
 @pytest.mark.parametrize(
@@ -136,7 +140,7 @@ def test_every_model_server_has_a_web_address(urls: str, ids: set[str]):
     ],
 )
 def test_leaked_passwords_are_asked_about_over_https(url: str, ids: set[str]):
-    assert found(LEAKED_PASSWORDS_URL=url) == ids
+    assert list_message_ids(LEAKED_PASSWORDS_URL=url) == ids
 
 
 @pytest.mark.parametrize("url", ["http://localhost:8000", "http://127.0.0.1", "http://[::1]:8000"])
@@ -151,7 +155,7 @@ REPLACED = [
 
 
 def set_migrations_of_annotation(*names: str) -> None:
-    """Have the database say that these were applied, in place of all others of the app."""
+    """Make these the only applied migrations of the app in the database."""
     records = MigrationRecorder.Migration.objects
     records.filter(app="annotation").delete()
     records.bulk_create(MigrationRecorder.Migration(app="annotation", name=name) for name in names)

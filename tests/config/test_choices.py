@@ -1,4 +1,7 @@
-"""Theme and height of rows lead back to the page where they were chosen, and nowhere else."""
+"""Theme and height of rows lead back to the page of the choice.
+
+They lead nowhere else.
+"""
 
 import pytest
 from django.test import Client

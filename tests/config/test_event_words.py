@@ -1,4 +1,7 @@
-"""The logs of both apps speak in words: every kind that an action records has some, in German too."""
+"""The logs of both apps have a label for every kind.
+
+Every kind that an action records has one, in German too.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ TABLES = {"annotation": of_projects.EVENT_LABELS, "studyapp": of_studies.EVENT_L
 
 
 def recorded(app: str, argument: str) -> Iterator[ast.expr]:
-    """What every call of ``record`` gives for an argument."""
+    """Yield what every call of ``record`` gives for an argument."""
     for path in sorted((Path(settings.BASE_DIR) / app).rglob("*.py")):
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(call, ast.Call) and ast.unparse(call.func) in ("events.record", "audit.record"):
@@ -48,10 +51,10 @@ def test_it_works(app: str):
 def test_the_details_have_names(app: str):
     names = {
         key.value
-        for data in recorded(app, "data")
-        for written in ast.walk(data)
-        if isinstance(written, ast.Dict)
-        for key in written.keys
+        for expression in recorded(app, "data")
+        for node in ast.walk(expression)
+        if isinstance(node, ast.Dict)
+        for key in node.keys
         if isinstance(key, ast.Constant)
     }
     assert len(names) > 15
@@ -61,10 +64,10 @@ def test_the_details_have_names(app: str):
 @pytest.mark.parametrize("app", TABLES)
 def test_every_word_is_there_in_german(app: str):
     words = TABLES[app]
-    said = {*map(str, words.kinds.values()), *map(str, words.details.values())}
-    said |= {str(word) for table in words.values.values() for word in table.values()}
+    labels = {*map(str, words.kinds.values()), *map(str, words.details.values())}
+    labels |= {str(word) for table in words.values.values() for word in table.values()}
     with translation.override("de"):
-        same = {text for text in said if gettext(text) == text}
+        same = {text for text in labels if gettext(text) == text}
     assert same <= {"Bot", "Items", "Plan"}
 
 
@@ -84,8 +87,8 @@ def test_details_have_labels():
         details={"quota": "quota", "before": "before", "is_open": "open"},
         values={"mode": {"bot": "Bot"}},
     )
-    data = {"before": {"is_open": True, "quota": None}, "mode": "bot", "annotations": [], "list": [1, "a"]}
-    assert words.detail_labels(data) == [
+    details = {"before": {"is_open": True, "quota": None}, "mode": "bot", "annotations": [], "list": [1, "a"]}
+    assert words.detail_labels(details) == [
         ("Before", "Open: yes, Quota: –"),
         ("mode", "Bot"),
         ("annotations", "–"),

@@ -1,4 +1,7 @@
-"""What the site's processes hold in memory: neither torch nor transformers, nor what only they need."""
+"""The site's processes hold neither torch nor transformers in memory.
+
+Nor do they hold what only these need.
+"""
 
 import subprocess
 import sys

@@ -1,4 +1,7 @@
-"""Pages of staff and annotators in another language: every word of the program is in the catalogue."""
+"""Staff and annotators can read every page in another language.
+
+Every word of the program is in the catalogue.
+"""
 
 from __future__ import annotations
 
@@ -51,17 +54,20 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """The texts that were asked for, from a catalogue that marks what goes through it."""
+def requested_texts(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The texts that pages request from a catalogue.
+
+    The catalogue marks what goes through it.
+    """
     texts = set()
 
     def mark(_self: object, text: str) -> str:
         texts.add(text)
         return f"⟦{text}⟧" if text else ""
 
-    def mark_number(_self: object, one: str, many: str, count: int) -> str:
-        texts.add(one)
-        return f"⟦{one if count == 1 else many}⟧"
+    def mark_number(_self: object, singular: str, plural: str, count: int) -> str:
+        texts.add(singular)
+        return f"⟦{singular if count == 1 else plural}⟧"
 
     monkeypatch.setattr(trans_real.DjangoTranslation, "gettext", mark)
     monkeypatch.setattr(trans_real.DjangoTranslation, "ngettext", mark_number)
@@ -69,8 +75,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 
 def corpus() -> str:
-    """All that people have written and programs have named: the texts and data of every row."""
-    found = ["Touchstone"]
+    """Return all that people have written and programs have named.
+
+    These are the texts and data of every row.
+    """
+    texts = ["Touchstone"]
     for app in ("accounts", "annotation", "predictions", "studyapp"):
         for model in apps.get_app_config(app).get_models():
             fields = [
@@ -79,8 +88,8 @@ def corpus() -> str:
                 if isinstance(field, (models.CharField, models.TextField, models.JSONField))
                 and not field.choices
             ]
-            found += [str(row) for row in model._default_manager.values_list(*fields) if fields]
-    return "\n".join(found).replace("\\n", " ")  # rows show ends of lines so
+            texts += [str(row) for row in model._default_manager.values_list(*fields) if fields]
+    return "\n".join(texts).replace("\\n", " ")  # rows show ends of lines so
 
 
 def plain(text: str) -> str:
@@ -88,7 +97,7 @@ def plain(text: str) -> str:
     return " ".join(re.sub(r"[\W_]+", " ", text).split()).lower()
 
 
-def unmarked(html: str, data: str) -> set[str]:
+def unmarked(html: str, known_text: str) -> set[str]:
     """Texts of a page that went through no catalogue and are nobody's data."""
     html = re.sub(r"<(script|style|pre|code|textarea|time)\b.*?</\1>", " ", html, flags=re.DOTALL)
     html = re.sub(r'<button[^>]* lang="\w+"[^>]*>[^<]*</button>', " ", html)  # languages in their own words
@@ -97,18 +106,18 @@ def unmarked(html: str, data: str) -> set[str]:
         assert html != before, "half a text"
     shown = [*SHOWN.findall(html), *re.split(r"<[^>]*>", html)]
     parts = {part for text in shown for part in re.split(r"\n|: | – | · |, ", unescape(text))}
-    return {part.strip() for part in parts if WORD.search(part) and plain(part) not in data}
+    return {part.strip() for part in parts if WORD.search(part) and plain(part) not in known_text}
 
 
 def crawled(client: Client, starts: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Every kind of page that links lead to, and what it says."""
-    seen, ahead = set(), list(starts)
+    kinds, ahead = set(), list(starts)
     while ahead:
         address = ahead.pop(0)
         kind = re.sub(r"/(\d+|r\d|q\d+|[a-z]+\d+|net)(?=/)", "/x", address.partition("?")[0])
-        if kind in seen or NO_PAGE.search(address):
+        if kind in kinds or NO_PAGE.search(address):
             continue
-        seen.add(kind)
+        kinds.add(kind)
         answer = client.get(address, follow=True)
         if "html" not in answer.headers.get("content-type", "") or answer.streaming:
             continue
@@ -119,7 +128,10 @@ def crawled(client: Client, starts: tuple[str, ...]) -> Iterator[tuple[str, str]
 
 @pytest.fixture
 def manager() -> User:
-    """An owner who administers the site too; there is something to be seen on every page."""
+    """An owner who administers the site too.
+
+    There is something to be seen on every page.
+    """
     user = factories.make_user()
     User.objects.filter(pk=user.pk).update(is_superuser=True)
     make_token(user)
@@ -142,8 +154,8 @@ def manager() -> User:
     annotation.make_items(project, 2)
     for _number in range(2):
         annotation.finished(assignments.assign_next_annotation(member=annotation.make_member(project)))
-    for each in (with_gold, project):
-        set_member(project=each, user=user, role=Role.MANAGER, by=None)
+    for member_project in (with_gold, project):
+        set_member(project=member_project, user=user, role=Role.MANAGER, by=None)
     return user
 
 
@@ -164,17 +176,19 @@ MADE = re.compile(
 
 
 def test_every_word_of_staff_and_annotators_comes_from_the_catalogue(
-    client: Client, manager: User, asked: set[str]
+    client: Client, manager: User, requested_texts: set[str]
 ):
-    """What is shown went through the catalogue; and what it was asked for, it has in German."""
+    """Every shown text went through the catalogue, which has it in German."""
     client.force_login(manager)
-    data = plain("\n".join([corpus(), *WORDINGS["de"].values(), *NAMES]))
+    known_text = plain("\n".join([corpus(), *WORDINGS["de"].values(), *NAMES]))
     kinds = dict(crawled(client, STARTS))
     assert len(kinds) > 50
-    found = {kind: unmarked(html, data) for kind, html in kinds.items()}
-    found = {kind: {text for text in texts if not MADE.match(text)} for kind, texts in found.items()}
-    assert {kind: texts for kind, texts in found.items() if texts} == {}
+    unmarked_by_kind = {kind: unmarked(html, known_text) for kind, html in kinds.items()}
+    unmarked_by_kind = {
+        kind: {text for text in texts if not MADE.match(text)} for kind, texts in unmarked_by_kind.items()
+    }
+    assert {kind: texts for kind, texts in unmarked_by_kind.items() if texts} == {}
     german = trans_real.translation("de")._catalog  # type: ignore[attr-defined]
-    missing = {text for text in asked if text and german.get(text, german.get((text, 1))) is None}
+    missing = {text for text in requested_texts if text and german.get(text, german.get((text, 1))) is None}
     missing = {text for text in missing if not MADE.match(text)}
-    assert {text for text in missing if WORD.search(text) and plain(text) not in data} == set()
+    assert {text for text in missing if WORD.search(text) and plain(text) not in known_text} == set()

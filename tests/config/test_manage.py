@@ -1,4 +1,7 @@
-"""`manage.py` without settings: help works, other commands name what is missing."""
+"""Without settings, the help of `manage.py` works.
+
+Other commands name what is missing.
+"""
 
 import subprocess
 import sys
@@ -66,5 +69,7 @@ def test_a_new_site_makes_its_folder_for_its_user_alone(tmp_path: Path):
 
 
 def test_version_is_ours_and_that_of_django(tmp_path: Path):
-    said = manage(tmp_path, "--version").stdout
-    assert said == manage(tmp_path, "version").stdout == f"Touchstone {__version__}, Django {get_version()}\n"
+    output = manage(tmp_path, "--version").stdout
+    assert (
+        output == manage(tmp_path, "version").stdout == f"Touchstone {__version__}, Django {get_version()}\n"
+    )

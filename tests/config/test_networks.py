@@ -1,4 +1,7 @@
-"""The shipped networks execute the demo's items through server and site, and what they put out is scored."""
+"""The shipped networks execute the demo's items through server and site.
+
+Their outputs are scored.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,10 +43,10 @@ def slug(request) -> str:
 @pytest.fixture
 def server(slug, settings) -> Iterator[FakeModelServer]:
     """The server, with the real network."""
-    found = list_sources(
+    sources = list_sources(
         select_local_specs(parse(f"{NETWORKS[slug]}={WEIGHTS / NETWORKS[slug]}")), Hardware()
     )
-    with FakeModelServer(FakeSystem(), sources=found, preload=False) as running:
+    with FakeModelServer(FakeSystem(), sources=sources, preload=False) as running:
         settings.MODEL_SERVER_URL = running.url
         yield running
 
@@ -62,13 +65,13 @@ def test_it_works(slug, server, eager, tmp_path, settings) -> None:
     import_items(records=read_jsonl(Source(path)), project=project, image_folder=path.parent)
     call_command("execute_programs", slug, "--system", NETWORKS[slug], "--wait")
     run = OutputRun.objects.get()
-    assert [(one.item.external_id, one.message) for one in run.failures.all()] == []
+    assert [(failure.item.external_id, failure.message) for failure in run.failures.all()] == []
     outputs = SystemOutput.objects.select_related("item")
     assert outputs.count() == ITEMS
     scores = score_faithfulness(project, run.system, run.revision)
     assert scores.items == ITEMS
-    assert all(describe_steps(one, one.item, project) for one in outputs)
-    ids = [one.external_id for one in build_questions(project)[0]]
-    found = build_executions(project, run.system, run.revision, ids)
-    assert len(found) == ITEMS
-    assert all(one.steps and one.answer for one in found)
+    assert all(describe_steps(output, output.item, project) for output in outputs)
+    ids = [question.external_id for question in build_questions(project)[0]]
+    executions = build_executions(project, run.system, run.revision, ids)
+    assert len(executions) == ITEMS
+    assert all(execution.steps and execution.answer for execution in executions)

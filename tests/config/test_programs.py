@@ -1,4 +1,7 @@
-"""Programs from an annotation project to a study: questions, gold, outputs, what participants see of them."""
+"""Programs of an annotation project become part of a study.
+
+They bring questions, gold and outputs, which participants see.
+"""
 
 import io
 import re
@@ -47,18 +50,18 @@ GOLD = {
 
 @pytest.fixture
 def project(tmp_path: Path, settings) -> Project:
-    """Two items about images with gold, and what a system put out for them."""
+    """Two items about images with gold, and a system's outputs for them."""
     settings.VAR_DIR = tmp_path / "var"
     for name, colour in (("left.png", "red"), ("right.png", "blue")):
         Picture.new("RGB", (40, 30), colour).save(tmp_path / name)
-    made = make_project(slug="dogs")
+    project = make_project(slug="dogs")
     records = [make_record("i1", answer=False), make_record("i2")]
-    import_items(records=records, project=made, image_folder=tmp_path)
-    for item in made.items.all():
+    import_items(records=records, project=project, image_folder=tmp_path)
+    for item in project.items.all():
         bring_gold(item=item, document=Document.model_validate({"layers": GOLD}), by=make_user())
-    outputs(made, "i1", True)
-    outputs(made, "i2", True)
-    return made
+    outputs(project, "i1", True)
+    outputs(project, "i2", True)
+    return project
 
 
 def outputs(project: Project, name: str, answer: bool, revision: str = "1") -> None:
@@ -85,8 +88,8 @@ def made_study(**changes) -> Study:
         {"system": "net", "explanation": "none"},
         {"ground_truth": True, "explanation": "program", "name": "gold"},
     ]
-    given = {"dataset": "dogs-data", "conditions": conditions, "items": {"ids": ["i1", "i2"]}} | changes
-    return factories.make_study(**given)
+    fields = {"dataset": "dogs-data", "conditions": conditions, "items": {"ids": ["i1", "i2"]}} | changes
+    return factories.make_study(**fields)
 
 
 def shown(study: Study, condition: str, item: str = "i1") -> str:
@@ -95,24 +98,27 @@ def shown(study: Study, condition: str, item: str = "i1") -> str:
 
 
 def test_it_works(project, settings) -> None:
-    said, warned = brought_in()
-    assert "2 questions added" in said
-    assert "net@1: 2 answers with their steps, 2 of them new" in said
+    output, warned = brought_in()
+    assert "2 questions added" in output
+    assert "net@1: 2 answers with their steps, 2 of them new" in output
     assert not warned
     question = Question.objects.get(external_id="i1")
     assert (question.text, question.answer, question.context) == ("There are two black dogs.", "false", [])
     left = (Path(settings.VAR_DIR) / "images" / question.images[0]["path"]).read_bytes()
     assert sha256(left).hexdigest() in question.images[0]["path"]
-    assert [(one["width"], one["name"]) for one in question.images] == [(40, "left.png"), (40, "right.png")]
+    assert [(image["width"], image["name"]) for image in question.images] == [
+        (40, "left.png"),
+        (40, "right.png"),
+    ]
     steps = Prediction.objects.get(question=question).steps
-    assert [(one["module"], one["inputs"]) for one in steps] == [
+    assert [(step["module"], step["inputs"]) for step in steps] == [
         ("find", []), ("filter", [1]), ("count", [2]), ("2", []), ("equal", [3, 4]),
     ]  # fmt: skip
     assert steps[1]["boxes"] == [[0, *NEAR, 0.9], [1, *FAR, 0.7]]
     assert (steps[1]["argument"], steps[2]["value"], steps[4]["value"]) == ("black", 2, True)
     assert steps[2]["boxes"] is None
     gold = question.steps
-    assert [len(one["boxes"]) for one in gold[:2]] == [2, 1]
+    assert [len(step["boxes"]) for step in gold[:2]] == [2, 1]
     assert (gold[2]["value"], gold[4]["value"]) == (1, False)
 
 
@@ -144,9 +150,9 @@ def test_steps_for_each_image_have_two_values(project) -> None:
 
 def test_the_same_again_changes_nothing(project) -> None:
     brought_in()
-    said, _warned = brought_in()
-    assert "0 questions added, 2 were there already" in said
-    assert "0 of them new" in said
+    output, _warned = brought_in()
+    assert "0 questions added, 2 were there already" in output
+    assert "0 of them new" in output
 
 
 def test_a_system_gets_the_names_that_it_knows_features_by(project, monkeypatch) -> None:
@@ -168,16 +174,18 @@ def test_a_system_gets_the_names_that_it_knows_features_by(project, monkeypatch)
 def test_questions_from_before_images_had_names_are_the_same(project) -> None:
     brought_in()
     for question in Question.objects.all():
-        question.images = [{key: one[key] for key in ("path", "width", "height")} for one in question.images]
+        question.images = [
+            {key: image[key] for key in ("path", "width", "height")} for image in question.images
+        ]
         question.save()
-    said, _warned = brought_in()
-    assert "0 questions added, 2 were there already" in said
+    output, _warned = brought_in()
+    assert "0 questions added, 2 were there already" in output
 
 
 def test_the_newest_revision_counts(project) -> None:
     outputs(project, "i1", False, revision="0")
-    said, _warned = brought_in("--system", "net")
-    assert "net@0: 1 answers" in said
+    output, _warned = brought_in("--system", "net")
+    assert "net@0: 1 answers" in output
     with pytest.raises(CommandError, match="no outputs of 'other'; there is net"):
         brought_in("--system", "other")
 
@@ -186,8 +194,8 @@ def test_items_that_cannot_be_shown_are_left_out_and_told(project) -> None:
     import_items(records=[make_record("bare", answer=None)], project=project)
     images = [{"name": "gone.png"}, {"name": "left.png"}]
     import_items(records=[make_record("far", images=images)], project=project)
-    found, lacking = build_questions(project)
-    assert [one.external_id for one in found] == ["i1", "i2"]
+    questions, lacking = build_questions(project)
+    assert [question.external_id for question in questions] == ["i1", "i2"]
     assert (lacking.answer, lacking.images) == (["bare"], ["far"])
     assert "lack an answer; first bare" in brought_in()[1]
 
@@ -215,14 +223,14 @@ def test_spans(settings) -> None:
     )
     record = SystemRecord.model_validate({"id": "s1", "modules": modules, "answer": 2.0})
     import_outputs(records=[record], project=project, system="net", revision="1")
-    ((question,), _lacking), (found,) = (
+    ((question,), _lacking), (execution,) = (
         build_questions(project),
         build_executions(project, "net", "1", ["s1"]),
     )
-    assert (question.answer, found.answer) == ("1", "2")
+    assert (question.answer, execution.answer) == ("1", "2")
     start, end = item.tokens[1]
-    assert found.steps[0].tokens == [(start, end, 3), (*item.tokens[2], 1)]
-    assert found.steps[1].tokens is None  # it has put out nothing there
+    assert execution.steps[0].tokens == [(start, end, 3), (*item.tokens[2], 1)]
+    assert execution.steps[1].tokens is None  # the system has no output there
     assert question.steps[0].tokens == [(start, item.tokens[2][1], 3)]
     assert question.steps[1].tokens == []
     call_command("import_programs", "goals", "--name", "goals-data", stdout=io.StringIO())
@@ -308,17 +316,17 @@ class TestStudy:
         client.get("/join/" + factories.make_link_and_token(study=study)[1] + "/")
         assert client.get(address).status_code == 404
         client.post(f"/study/{study.slug}/consent/", {"consent": "yes"})
-        found = client.get(address)
-        assert (found.status_code, found["Content-Type"]) == (200, "image/png")
-        assert b"".join(found.streaming_content)[:4] == b"\x89PNG"
-        assert found["Cache-Control"] == "private, max-age=86400, immutable"
+        response = client.get(address)
+        assert (response.status_code, response["Content-Type"]) == (200, "image/png")
+        assert b"".join(response.streaming_content)[:4] == b"\x89PNG"
+        assert response["Cache-Control"] == "private, max-age=86400, immutable"
         for other in (address.replace(".png", ".gif"), f"/study/{study.slug}/image/..%2F..%2Fenv"):
             assert client.get(other).status_code == 404
         client.cookies.clear()
         client.force_login(factories.make_user())
-        found = client.get(address)
-        assert found.status_code == 200
-        assert b"".join(found.streaming_content)
+        response = client.get(address)
+        assert response.status_code == 200
+        assert b"".join(response.streaming_content)
 
     def test_bots_walk_it_and_it_is_exported(self, project, tmp_path) -> None:
         brought_in()
@@ -373,16 +381,22 @@ def test_studies_frozen_before_are_read_and_keep_their_hash() -> None:
 def test_the_example_is_a_definition(project) -> None:
     brought_in()
     example = load_definition(EXAMPLES / "programs-study.yaml")
-    assert [one.explanation for one in example.conditions] == ["program", "none", "program"]
-    systems = [one.model_copy(update={"system": "net"}) if one.system else one for one in example.conditions]
+    assert [condition.explanation for condition in example.conditions] == ["program", "none", "program"]
+    systems = [
+        condition.model_copy(update={"system": "net"}) if condition.system else condition
+        for condition in example.conditions
+    ]
     items = example.items.model_copy(update={"count": 2})
-    given = {"dataset": "dogs-data", "conditions": systems, "items": items}
-    study = factories.make_study_of(example.model_copy(update=given))
+    changes = {"dataset": "dogs-data", "conditions": systems, "items": items}
+    study = factories.make_study_of(example.model_copy(update=changes))
     assert "Step 5." in shown(study, "steps by people")
 
 
 def test_such_a_run_can_be_scored_by_its_answers(project, no_model_server) -> None:
-    """There are no facts to score, and no server is asked for a system that answers no questions."""
+    """A run of programs has no facts to score, and needs no server.
+
+    No server is asked for a system that answers no questions.
+    """
     brought_in()
     call_command(
         "score", "--dataset", "dogs-data", "--system", "net", stdout=io.StringIO(), stderr=io.StringIO()

@@ -1,4 +1,7 @@
-"""The scripts' modules: collecting them under hashed names ends only if none leads back to itself."""
+"""No module of the scripts leads back to itself.
+
+Collecting them under hashed names would not end otherwise.
+"""
 
 import re
 from graphlib import TopologicalSorter

@@ -14,17 +14,17 @@ from scripts.sites.processes import ROOT
 
 
 def load(var: Path, **environment: str) -> dict[str, Any]:
-    """Return the settings in an environment that holds nothing else, as JSON has them."""
+    """Return the settings of an environment without anything else, as JSON."""
     before = dict(os.environ)
     os.environ.clear()
     os.environ.update({"VAR_DIR": str(var), **environment})
     try:
-        found = runpy.run_path(str(ROOT / "config/settings.py"))
+        names = runpy.run_path(str(ROOT / "config/settings.py"))
     finally:
         os.environ.clear()
         os.environ.update(before)
     return json.loads(
-        json.dumps({name: value for name, value in found.items() if name.isupper()}, default=str)
+        json.dumps({name: value for name, value in names.items() if name.isupper()}, default=str)
     )
 
 
@@ -33,12 +33,12 @@ def settings(var: Path, **environment: str) -> dict[str, Any]:
 
 
 def test_one_machine_needs_nothing_but_a_key(tmp_path: Path):
-    found = settings(tmp_path)
-    assert found["DEBUG"] is False
-    assert found["ALLOWED_HOSTS"] == ["127.0.0.1"]
-    assert found["REDIS_URL"] == f"redis+socket://{tmp_path}/broker.sock"
-    assert found["DATABASES"]["default"]["NAME"] == str(tmp_path / "touchstone.sqlite3")
-    assert found["DATABASES"]["default"]["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
+    site_settings = settings(tmp_path)
+    assert site_settings["DEBUG"] is False
+    assert site_settings["ALLOWED_HOSTS"] == ["127.0.0.1"]
+    assert site_settings["REDIS_URL"] == f"redis+socket://{tmp_path}/broker.sock"
+    assert site_settings["DATABASES"]["default"]["NAME"] == str(tmp_path / "touchstone.sqlite3")
+    assert site_settings["DATABASES"]["default"]["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
 
 
 def test_there_is_no_default_key(tmp_path: Path):
@@ -49,26 +49,26 @@ def test_there_is_no_default_key(tmp_path: Path):
 def test_the_file_of_the_demo_is_read_and_the_environment_wins(tmp_path: Path):
     (tmp_path / "env").write_text("SECRET_KEY=from-the-file\nSITE_URL=http://127.0.0.1:8123\n")
     assert settings(tmp_path, SECRET_KEY="from-the-environment")["SECRET_KEY"] == "from-the-environment"
-    found = load(tmp_path)
-    assert found["SECRET_KEY"] == "from-the-file"
-    assert found["SITE_URL"] == "http://127.0.0.1:8123"
+    site_settings = load(tmp_path)
+    assert site_settings["SECRET_KEY"] == "from-the-file"
+    assert site_settings["SITE_URL"] == "http://127.0.0.1:8123"
 
 
 def test_a_loopback_site_works_without_a_certificate(tmp_path: Path):
-    found = settings(tmp_path, SITE_URL="http://127.0.0.1:8000")
-    assert not found["SESSION_COOKIE_SECURE"]
-    assert not found["SECURE_SSL_REDIRECT"]
-    assert found["SECURE_HSTS_SECONDS"] == 0
+    site_settings = settings(tmp_path, SITE_URL="http://127.0.0.1:8000")
+    assert not site_settings["SESSION_COOKIE_SECURE"]
+    assert not site_settings["SECURE_SSL_REDIRECT"]
+    assert site_settings["SECURE_HSTS_SECONDS"] == 0
 
 
 def test_an_https_site_sends_its_cookies_by_https_alone(tmp_path: Path):
-    found = settings(tmp_path, SITE_URL="https://study.example.org/", BEHIND_PROXY="true")
-    assert found["SITE_URL"] == "https://study.example.org"
-    assert found["ALLOWED_HOSTS"] == ["study.example.org"]
-    assert found["SESSION_COOKIE_SECURE"]
-    assert found["CSRF_COOKIE_SECURE"]
-    assert found["SECURE_SSL_REDIRECT"]
-    assert found["SECURE_PROXY_SSL_HEADER"] == ["HTTP_X_FORWARDED_PROTO", "https"]
+    site_settings = settings(tmp_path, SITE_URL="https://study.example.org/", BEHIND_PROXY="true")
+    assert site_settings["SITE_URL"] == "https://study.example.org"
+    assert site_settings["ALLOWED_HOSTS"] == ["study.example.org"]
+    assert site_settings["SESSION_COOKIE_SECURE"]
+    assert site_settings["CSRF_COOKIE_SECURE"]
+    assert site_settings["SECURE_SSL_REDIRECT"]
+    assert site_settings["SECURE_PROXY_SSL_HEADER"] == ["HTTP_X_FORWARDED_PROTO", "https"]
 
 
 def test_postgres_comes_from_one_url(tmp_path: Path):
@@ -89,23 +89,23 @@ def test_mail_is_sent_where_a_server_is_named(tmp_path: Path):
     without = settings(tmp_path)
     assert without["EMAIL_BACKEND"].endswith("dummy.EmailBackend")
     assert without["ACCOUNT_EMAIL_VERIFICATION"] == "none"
-    found = settings(
+    with_server = settings(
         tmp_path,
         EMAIL_URL="smtp+tls://ann:pw@mail.example.org:587",
         DEFAULT_FROM_EMAIL="lab@example.org",
     )
-    assert found["EMAIL_BACKEND"].endswith("smtp.EmailBackend")
-    assert (found["EMAIL_HOST"], found["EMAIL_PORT"]) == ("mail.example.org", 587)
-    assert found["EMAIL_USE_TLS"] is True
-    assert found["DEFAULT_FROM_EMAIL"] == "lab@example.org"
-    assert found["ACCOUNT_EMAIL_VERIFICATION"] == "optional"
+    assert with_server["EMAIL_BACKEND"].endswith("smtp.EmailBackend")
+    assert (with_server["EMAIL_HOST"], with_server["EMAIL_PORT"]) == ("mail.example.org", 587)
+    assert with_server["EMAIL_USE_TLS"] is True
+    assert with_server["DEFAULT_FROM_EMAIL"] == "lab@example.org"
+    assert with_server["ACCOUNT_EMAIL_VERIFICATION"] == "optional"
 
 
 def test_providers_of_openid_connect_come_as_json(tmp_path: Path):
     provider = {"id": "uni", "name": "University", "client_id": "t", "secret": "s"}
-    given = [{**provider, "server_url": "https://login.example.org"}]
-    found = settings(tmp_path, OIDC_PROVIDERS=json.dumps(given))["SOCIALACCOUNT_PROVIDERS"]
-    (app,) = found["openid_connect"]["APPS"]
+    providers = [{**provider, "server_url": "https://login.example.org"}]
+    social_providers = settings(tmp_path, OIDC_PROVIDERS=json.dumps(providers))["SOCIALACCOUNT_PROVIDERS"]
+    (app,) = social_providers["openid_connect"]["APPS"]
     assert (app["provider_id"], app["name"], app["client_id"], app["secret"]) == (
         "uni",
         "University",
@@ -115,10 +115,10 @@ def test_providers_of_openid_connect_come_as_json(tmp_path: Path):
     assert app["settings"] == {"server_url": "https://login.example.org"}
 
 
-@pytest.mark.parametrize("given", ["{", "{}", '["uni"]', '[{"id": "uni"}]', '[{"id": 1}]'])
-def test_providers_that_are_malformed_are_explained(tmp_path: Path, given: str):
+@pytest.mark.parametrize("text", ["{", "{}", '["uni"]', '[{"id": "uni"}]', '[{"id": 1}]'])
+def test_providers_that_are_malformed_are_explained(tmp_path: Path, text: str):
     with pytest.raises(ImproperlyConfigured, match="OIDC_PROVIDERS"):
-        load(tmp_path, SECRET_KEY="k" * 50, OIDC_PROVIDERS=given)
+        load(tmp_path, SECRET_KEY="k" * 50, OIDC_PROVIDERS=text)
 
 
 SETTINGS = ("config/settings.py", "config/environment/databases.py")
@@ -162,7 +162,10 @@ SECRETS = {
 
 
 def test_every_secret_may_come_from_a_file(tmp_path: Path):
-    """A file has precedence, so that a default of the image does not win over what is handed in."""
+    """A file has precedence over a value from the environment.
+
+    A default of the image therefore does not win over what is handed in.
+    """
     for name, (text, _setting) in SECRETS.items():
         (tmp_path / name).write_text(f"{text}\n", encoding="utf-8")
     files = {f"{name}_FILE": str(tmp_path / name) for name in SECRETS}
@@ -173,13 +176,16 @@ def test_every_secret_may_come_from_a_file(tmp_path: Path):
 
 
 def test_a_file_of_a_secret_that_is_not_there_is_named(tmp_path: Path):
-    said = "MODEL_SERVER_TOKEN_FILE is '/nowhere', which cannot be read"
-    with pytest.raises(ImproperlyConfigured, match=said):
+    message = "MODEL_SERVER_TOKEN_FILE is '/nowhere', which cannot be read"
+    with pytest.raises(ImproperlyConfigured, match=message):
         load(tmp_path, SECRET_KEY="k", MODEL_SERVER_TOKEN_FILE="/nowhere")
 
 
 def test_no_secret_is_written_in_the_settings():
-    """Each is read from the environment or a file, and has no default that would be known."""
+    """Each secret is read from the environment or a file.
+
+    None has a default that would be known.
+    """
     text = "".join((ROOT / path).read_text(encoding="utf-8") for path in SETTINGS)
     for name in SECRETS:
         assert f'_secret("{name}"' in text
@@ -190,20 +196,23 @@ def test_no_secret_is_written_in_the_settings():
     "url, seconds", [("https://a.example.org", 31_536_000), ("http://127.0.0.1:8000", 0)]
 )
 def test_strict_transport_security_is_for_https(tmp_path: Path, url: str, seconds: int):
-    found = settings(tmp_path, SITE_URL=url)
-    assert found["SECURE_HSTS_SECONDS"] == seconds
-    assert (found["SECURE_HSTS_INCLUDE_SUBDOMAINS"], found["SECURE_HSTS_PRELOAD"]) == (False, False)
+    site_settings = settings(tmp_path, SITE_URL=url)
+    assert site_settings["SECURE_HSTS_SECONDS"] == seconds
+    assert (site_settings["SECURE_HSTS_INCLUDE_SUBDOMAINS"], site_settings["SECURE_HSTS_PRELOAD"]) == (
+        False,
+        False,
+    )
 
 
 def test_strict_transport_security_may_be_shorter_or_wider(tmp_path: Path):
     chosen = {"HSTS_SECONDS": "300", "HSTS_SUBDOMAINS": "true", "HSTS_PRELOAD": "true"}
-    found = settings(tmp_path, SITE_URL="https://a.example.org", **chosen)
-    assert found["SECURE_HSTS_SECONDS"] == 300
-    assert found["SECURE_HSTS_INCLUDE_SUBDOMAINS"] is found["SECURE_HSTS_PRELOAD"] is True
+    site_settings = settings(tmp_path, SITE_URL="https://a.example.org", **chosen)
+    assert site_settings["SECURE_HSTS_SECONDS"] == 300
+    assert site_settings["SECURE_HSTS_INCLUDE_SUBDOMAINS"] is site_settings["SECURE_HSTS_PRELOAD"] is True
 
 
 @pytest.mark.parametrize(
-    "name, value, said",
+    "name, value, message",
     [
         ("LOG_FORMAT", "xml", "LOG_FORMAT is 'xml'; set it to text or json."),
         ("METRICS_NETWORKS", "10.1.0.0/16,home", "METRICS_NETWORKS must be networks such as"),
@@ -222,8 +231,8 @@ def test_strict_transport_security_may_be_shorter_or_wider(tmp_path: Path):
         ("EMAIL_URL", "nonsense", "EMAIL_URL is 'nonsense'; set it to an address such as smtp+tls://"),
     ],
 )
-def test_settings_that_cannot_be_meant_are_explained(tmp_path: Path, name: str, value: str, said: str):
-    with pytest.raises(ImproperlyConfigured, match=re.escape(said)):
+def test_settings_that_cannot_be_meant_are_explained(tmp_path: Path, name: str, value: str, message: str):
+    with pytest.raises(ImproperlyConfigured, match=re.escape(message)):
         load(tmp_path, SECRET_KEY="k", **{name: value})
 
 

@@ -1,5 +1,7 @@
-"""Style sheets of one page do not use the same class for two things: the words of the editor were once all
-underlined, because participants' highlights had the same name."""
+"""Style sheets of one page do not use the same class for two things.
+
+The words of the editor were once all underlined, because participants' highlights had the same name.
+"""
 
 import re
 from itertools import combinations
@@ -21,10 +23,15 @@ TOGETHER = (
 
 
 def own_classes(name: str) -> set[str]:
-    """The classes that a style sheet gives a look of their own, not only within something else."""
+    """Return the classes that a style sheet gives a look of their own.
+
+    Classes with a look only within something else are left out.
+    """
     css = re.sub(r"/\*.*?\*/", "", (FOLDER / f"{name}.css").read_text(encoding="utf-8"), flags=re.DOTALL)
-    selectors = (each.strip() for found in re.findall(r"([^{}]+)\{", css) for each in found.split(","))
-    return {found[1] for each in selectors if (found := re.fullmatch(r"\.([a-zA-Z][\w-]*)", each))}
+    selectors = (
+        selector.strip() for group in re.findall(r"([^{}]+)\{", css) for selector in group.split(",")
+    )
+    return {match[1] for selector in selectors if (match := re.fullmatch(r"\.([a-zA-Z][\w-]*)", selector))}
 
 
 def test_it_reads_the_classes():
@@ -34,9 +41,9 @@ def test_it_reads_the_classes():
 
 def test_no_class_is_meant_twice_on_a_page():
     twice = {
-        (one, other): both
+        (name, other): shared
         for names in TOGETHER
-        for one, other in combinations(names, 2)
-        if (both := own_classes(one) & own_classes(other))
+        for name, other in combinations(names, 2)
+        if (shared := own_classes(name) & own_classes(other))
     }
     assert twice == {}

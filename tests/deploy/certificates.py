@@ -1,4 +1,4 @@
-"""A certificate of this machine that signs itself, for servers of tests that speak TLS."""
+"""A self-signed certificate of this machine, for TLS servers of tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cryptography.x509.oid import NameOID
 
 @dataclass(frozen=True)
 class Certificate:
-    """The files of a certificate, which is also the authority that its readers trust."""
+    """The files of a certificate, which its readers trust as authority, too."""
 
     certificate: Path
     key: Path
@@ -41,11 +41,11 @@ def make_certificate(folder: Path) -> Certificate:
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, hashes.SHA256())
     )
-    made = Certificate(folder / "site.crt", folder / "site.key")
-    made.certificate.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
-    made.key.write_bytes(
+    files = Certificate(folder / "site.crt", folder / "site.key")
+    files.certificate.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+    files.key.write_bytes(
         key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
     )
-    return made
+    return files

@@ -1,4 +1,7 @@
-"""PgBouncer, which gives each transaction one of a few connections to PostgreSQL."""
+"""PgBouncer, which shares a few connections to PostgreSQL.
+
+Each transaction gets one of them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from scripts.sites.processes import Part, free_port
 
 
 def pooler(folder: Path, database_url: str, *, connections: int) -> tuple[Part, str]:
-    """Return PgBouncer in front of a server of tests, and the URL of the database by way of it.
+    """Return PgBouncer in front of a test server, and the URL by way of it.
 
     ``folder`` is one that every user of the machine can reach.
     """

@@ -1,4 +1,7 @@
-"""Redis with a password and TLS, a replica, and three Sentinels that promote it when the master dies."""
+"""Redis with a password and TLS, a replica, and three Sentinels.
+
+The Sentinels promote the replica when the master dies.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ class RedisGroup:
         }
 
     def start(self) -> None:
-        """Start all, and return when the Sentinels know the replica and each other."""
+        """Start all; return when the Sentinels know the replica and each other."""
         for part in self.parts.values():
             self._supervisor.start(part)
         self._supervisor.wait_ready()
@@ -94,7 +97,10 @@ class RedisGroup:
         ]
 
     def _server(self, name: str) -> Part:
-        """Redis writes into its file whose replica it is, so that a later start does not fall back."""
+        """Return a server whose file Redis may write.
+
+        Redis writes there whose replica it is, so that a later start does not fall back.
+        """
         folder = self._folder / name.replace(" ", "-")
         folder.mkdir()
         lines = [

@@ -1,4 +1,7 @@
-"""A site of several web servers, workers and model servers behind proxies, as a platform runs it."""
+"""A site of several servers and workers, as a platform runs it.
+
+The web servers, workers and model servers are behind proxies.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,10 @@ class SecureStack(Stack):
 def scaled_site(
     database: str, parts: Supervisor, extra: Mapping[str, str] | None = None
 ) -> Iterator[ScaledSite]:
-    """Make a site of two web servers behind nginx on a migrated database; ``parts`` starts its programs."""
+    """Make a site of two web servers behind nginx on a migrated database.
+
+    ``parts`` starts its programs.
+    """
     with ExitStack() as lasting:
         folder = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-scaled-")))
         tls = make_certificate(folder)
@@ -65,15 +71,18 @@ def scaled_site(
 
 def web_server(stack: Stack, number: int, port: int) -> Part:
     """Return a web server of one process, as the units of deploy/ start two."""
-    given = replace_port(stack, port).web()
-    command = [*given.command, "--workers", "1"]
+    part = replace_port(stack, port).web()
+    command = [*part.command, "--workers", "1"]
     log = stack.var / "log" / f"web-{number}.log"
     ready = f"http://127.0.0.1:{port}/health/ready"
     return replace(
-        given, name=f"web {number}", command=command, log=log, ready=lambda: is_url_answering(ready)
+        part, name=f"web {number}", command=command, log=log, ready=lambda: is_url_answering(ready)
     )
 
 
 def replace_port(stack: Stack, port: int) -> Stack:
-    """Return the stack of a server behind the proxy: its port, and the addresses that people see."""
+    """Return the stack of a server behind the proxy.
+
+    It has the port of the server, and the addresses that people see.
+    """
     return Stack(stack.var, port, stack.model_port, {**stack.addresses, **stack.extra})

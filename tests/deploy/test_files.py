@@ -1,4 +1,7 @@
-"""What the files of deploy/ say: one command each, settings that exist, metrics that the site has."""
+"""The files of deploy/ agree with each other and with the site.
+
+They have one command each, settings that exist, and metrics that the site has.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,10 @@ def of_kubernetes() -> dict[str, list[str]]:
 
 
 def of_stack() -> dict[str, list[str]]:
-    """What the demo, the tests and the benchmarks start; there, a worker also keeps the time."""
+    """Return the commands of the demo, the tests and the benchmarks.
+
+    There, a worker also keeps the time.
+    """
     stack = Stack(Path("/nowhere"), 8000, 8100)
     worker = [word for word in stack.worker().command if word != "--beat"]
     return {
@@ -89,9 +95,9 @@ def of_stack() -> dict[str, list[str]]:
     }
 
 
-@pytest.mark.parametrize("given", [of_compose, of_kubernetes])
-def test_every_place_starts_the_same_commands(given: Any) -> None:
-    assert given() == of_units()
+@pytest.mark.parametrize("read_commands", [of_compose, of_kubernetes])
+def test_every_place_starts_the_same_commands(read_commands: Any) -> None:
+    assert read_commands() == of_units()
 
 
 def test_they_are_those_that_the_tests_start() -> None:
@@ -141,15 +147,15 @@ def test_secrets_are_made_once_and_named_as_the_files_say(tmp_path: Path) -> Non
 
 
 def test_kubernetes_objects_fit_together() -> None:
-    found = list(documents())
-    (kustomization,) = (d for file, d in found if file == "kustomization.yaml")
-    files = {file for file, _ in found}
+    objects = list(documents())
+    (kustomization,) = (d for file, d in objects if file == "kustomization.yaml")
+    files = {file for file, _ in objects}
     assert files == {*kustomization["resources"], "kustomization.yaml", "autoscaling.yaml", "kserve.yaml"}
     pods = {
-        d["metadata"]["name"]: d["spec"]["template"] for _, d in found if d["kind"] in ("Deployment", "Job")
+        d["metadata"]["name"]: d["spec"]["template"] for _, d in objects if d["kind"] in ("Deployment", "Job")
     }
-    claims = {d["metadata"]["name"] for _, d in found if d["kind"] == "PersistentVolumeClaim"}
-    for _, document in found:
+    claims = {d["metadata"]["name"] for _, d in objects if d["kind"] == "PersistentVolumeClaim"}
+    for _, document in objects:
         if document["kind"] == "Deployment":
             spec = document["spec"]
             assert spec["selector"]["matchLabels"] == spec["template"]["metadata"]["labels"]
@@ -186,7 +192,7 @@ def test_kserve_runs_the_same_model_server() -> None:
 
 def test_board_and_alerts_read_metrics_that_the_site_has() -> None:
     source = "".join(Path(module.__file__ or "").read_text("utf-8") for module in (metrics, site_state))
-    known = set(re.findall(r'"(touchstone_\w+)"', source))
+    metric_names = set(re.findall(r'"(touchstone_\w+)"', source))
     board = json.loads((DEPLOY / "monitoring/grafana.json").read_text(encoding="utf-8"))
     rules = yaml.safe_load((DEPLOY / "monitoring/alerts.yaml").read_text(encoding="utf-8"))
     (scaled,) = (d for _, d in documents() if d["kind"] == "ScaledObject")
@@ -195,7 +201,7 @@ def test_board_and_alerts_read_metrics_that_the_site_has() -> None:
     texts.append(scaled["spec"]["triggers"][0]["metadata"]["query"])
     read = {name for text in texts for name in re.findall(r"touchstone_\w+", text)}
     assert len(read) > 6
-    assert {re.sub("_(total|bucket)$", "", name) for name in read} <= known
+    assert {re.sub("_(total|bucket)$", "", name) for name in read} <= metric_names
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")

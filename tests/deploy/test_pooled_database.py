@@ -1,4 +1,4 @@
-"""A site behind PgBouncer, where each transaction has another connection of PostgreSQL."""
+"""A site behind PgBouncer, with another connection in each transaction."""
 
 from __future__ import annotations
 
@@ -68,11 +68,13 @@ print(json.dumps({"seen": seen, "locked": locked, "free": is_free()}))
 def pooled(postgres_server: str) -> Iterator[Site]:
     with ExitStack() as lasting:
         folder = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-pool-")))
-        own = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-pgbouncer-")))
+        pooler_folder = Path(
+            lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-pgbouncer-"))
+        )
         template = prepare_postgres(postgres_server)
         database = lasting.enter_context(servers.copy_postgres_database(postgres_server, template=template))
         parts = lasting.enter_context(Supervisor())
-        part, url = pooler(own, database, connections=CONNECTIONS)
+        part, url = pooler(pooler_folder, database, connections=CONNECTIONS)
         parts.start(part)
         parts.wait_ready()
         extra = {
@@ -106,9 +108,9 @@ def test_reads_exports_and_backups_work_on_few_connections(pooled: Site) -> None
 
 def test_a_pooler_needs_the_server_behind_it(tmp_path: Path) -> None:
     pool = {"DATABASE_POOL_URL": "postgres://u:p@pool:6432/site"}
-    found = settings(tmp_path, DATABASE_URL="postgres://u:p@db:5432/site", **pool)["DATABASES"]
-    assert (found["default"]["PORT"], found["direct"]["PORT"]) == (6432, 5432)
-    assert found["default"]["DISABLE_SERVER_SIDE_CURSORS"] is True
-    assert found["direct"]["DISABLE_SERVER_SIDE_CURSORS"] is False
+    databases = settings(tmp_path, DATABASE_URL="postgres://u:p@db:5432/site", **pool)["DATABASES"]
+    assert (databases["default"]["PORT"], databases["direct"]["PORT"]) == (6432, 5432)
+    assert databases["default"]["DISABLE_SERVER_SIDE_CURSORS"] is True
+    assert databases["direct"]["DISABLE_SERVER_SIDE_CURSORS"] is False
     with pytest.raises(ImproperlyConfigured, match="set DATABASE_URL to the PostgreSQL server behind it"):
         load(tmp_path, SECRET_KEY="k", **pool)

@@ -1,4 +1,7 @@
-"""Queue and cache of a site over TLS, when the master of Redis dies and its replica takes over."""
+"""Queue and cache of a site survive the death of the Redis master.
+
+They use TLS, and the replica takes over.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,7 @@ def test_the_replica_takes_over(tmp_path: Path) -> None:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         )  # fmt: skip
 
-        def asked(number: int) -> dict[str, object]:
+        def ask(number: int) -> dict[str, object]:
             assert client.stdin
             assert client.stdout
             print(number, file=client.stdin, flush=True)
@@ -67,15 +70,15 @@ def test_the_replica_takes_over(tmp_path: Path) -> None:
             return answer
 
         try:
-            assert asked(0) == {"kept": [0], "waiting": 1, "failures": []}
+            assert ask(0) == {"kept": [0], "waiting": 1, "failures": []}
             first = group.master()
             parts.stop_one(first, kill=True)
-            after = asked(1)
+            after = ask(1)
             assert (after["kept"], after["waiting"]) == ([0, 1], 2)
             assert after["failures"]
             assert group.master() != first
             parts.start(group.parts[first])  # it becomes a replica
-            assert asked(2) == {"kept": [0, 1, 2], "waiting": 3, "failures": []}
+            assert ask(2) == {"kept": [0, 1, 2], "waiting": 3, "failures": []}
         finally:
             client.kill()
             client.communicate()

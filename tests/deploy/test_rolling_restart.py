@@ -1,4 +1,6 @@
-"""A new version with a migration comes while participants answer: no request fails, and no answer is lost.
+"""A new version with a migration comes while participants answer.
+
+No request fails, and no answer is lost.
 
 ``make soak`` runs it (suite "scaled"): four starts of a web server are too much for every run of the tests.
 """
@@ -32,7 +34,10 @@ NEXT = {"DJANGO_SETTINGS_MODULE": "tests.deploy.next_version.settings"}
 
 
 def upgrade(scaled: ScaledSite) -> None:
-    """Do as the page on deploying says: prepare, then restart one web server after the other."""
+    """Upgrade the site as the page on deploying says.
+
+    Prepare it, then restart one web server after the other.
+    """
     site = scaled.site
     assert run([sys.executable, "manage.py", "prepare_site"], {**site.env, **NEXT}) == 0
     for name in ("web 1", "web 2"):

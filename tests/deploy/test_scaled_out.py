@@ -1,4 +1,6 @@
-"""Two web servers, three workers, two model servers, PgBouncer, Redis with a replica: one of each dies.
+"""One of each part of a scaled-out site dies.
+
+The parts are two web servers, three workers, two model servers, PgBouncer, and Redis with a replica.
 
 ``make soak`` runs it (suite "scaled"). Most of its parts have a small test that runs with the others:
 ``test_redis_group.py``, ``test_pooled_database.py``, ``tests/fault``.
@@ -124,8 +126,8 @@ def model_server(stack: Stack, number: int, url: str) -> Part:
 
 def worker(stack: Stack, number: int) -> Part:
     """Return a worker as the units of deploy/ start it, without the beat."""
-    given = stack.worker(number)
-    command = [word for word in given.command if word != "--beat"]
+    part = stack.worker(number)
+    command = [word for word in part.command if word != "--beat"]
     log = stack.var / "log" / f"worker-{number}.log"
     return Part(
         name=f"worker {number}", command=command, log=log, env=stack.env,
@@ -176,4 +178,4 @@ def test_one_of_each_dies_and_nothing_is_lost_or_doubled(monkeypatch: pytest.Mon
         }  # fmt: skip
         check_answers(running.scaled, tally)
         sys.stderr.write(f"killed {killed}; {tally.items} answers, {tally.repeated} requests sent again\n")
-        sys.stderr.writelines(f"{said}\n" for said in running.ended)
+        sys.stderr.writelines(f"{line}\n" for line in running.ended)

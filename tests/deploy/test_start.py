@@ -1,4 +1,7 @@
-"""The very commands of the units, started by hand with production settings, behind a proxy that ends TLS."""
+"""The very commands of the units, started with production settings.
+
+They are started by hand, behind a proxy that ends TLS.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ class Deployed:
 
 
 def command_of(unit: str, instance: str = "", **ports: int) -> list[str]:
-    """The command of a unit as systemd would run it, on ports that are free here."""
+    """Return the command of a unit as systemd would run it, on free ports."""
     text = (UNITS / unit).read_text(encoding="utf-8")
     line = re.search(r"^ExecStart=(.+)$", text, re.MULTILINE)
     assert line
@@ -59,7 +62,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory, postgres_server: str) -> 
         database = stack.enter_context(servers.copy_postgres_database(postgres_server))
         broker = stack.enter_context(servers.run_valkey())
         parts = stack.enter_context(Supervisor())
-        own = {
+        settings = {
             "SECRET_KEY": "x" * 64, "DATABASE_URL": database, "REDIS_URL": broker,
             "VAR_DIR": str(folder),
             "MODEL_SERVER_URL": f"http://127.0.0.1:{model_port}", "MODEL_SERVER_TOKEN": TOKEN,
@@ -67,7 +70,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory, postgres_server: str) -> 
             "MODELSERVER_PROCESSES": "1",
         }  # fmt: skip
         clean = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-        env = {**clean, **dict(re.findall(r"^([A-Z_]+)=(.*)$", example, re.MULTILINE)), **own}
+        env = {**clean, **dict(re.findall(r"^([A-Z_]+)=(.*)$", example, re.MULTILINE)), **settings}
         assert run(command_of("touchstone-prepare.service"), env) == 0
 
         def start(name: str, command: list[str], url: str = "") -> None:
@@ -107,7 +110,10 @@ def test_pages_come_over_tls_alone(deployed: Deployed) -> None:
 
 
 def test_caddy_serves_the_site_over_tls(deployed: Deployed) -> None:
-    """By its own file, with one of two web servers away. A scheme that a stranger claims is not believed."""
+    """Caddy serves by its own file, with one of two web servers away.
+
+    The site does not believe a scheme that a stranger claims.
+    """
     folder, port = deployed.folder / "caddy", free_port()
     with Supervisor() as parts:
         parts.start(caddy_proxy(folder, port, HOST, [free_port(), deployed.port]))
@@ -120,9 +126,9 @@ def test_caddy_serves_the_site_over_tls(deployed: Deployed) -> None:
                 return client.get(f"https://127.0.0.1:{port}{path}", extensions={"sni_hostname": HOST})
 
             for _ in range(4):
-                found = page("/accounts/login/")
-                assert found.status_code == 200
-                assert "Caddy" in found.headers["Server"]
+                response = page("/accounts/login/")
+                assert response.status_code == 200
+                assert "Caddy" in response.headers["Server"]
             assert page("/health/ready").json()["status"] == "ok"
             token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page("/accounts/login/").text)
             assert token

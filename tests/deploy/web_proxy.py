@@ -1,4 +1,7 @@
-"""nginx and Caddy with their files of deploy/, on a port of loopback and in front of servers of tests."""
+"""nginx and Caddy with their files of deploy/, in front of test servers.
+
+They listen on a port of loopback.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,17 @@ from tests.paths import ROOT
 
 
 def web_proxy(folder: Path, port: int, upstreams: Sequence[int], tls: Certificate) -> Part:
-    """Return nginx with TLS; only ports, names and files are others than in ``deploy/nginx.conf``."""
+    """Return nginx with TLS by ``deploy/nginx.conf``.
+
+    Only ports, names and files are others than in that file.
+    """
     program = find_nginx()
     if program is None:
         raise servers.NotAvailable("nginx is not installed (Debian package nginx-light).")
     folder.mkdir()
-    given = (ROOT / "deploy/nginx.conf").read_text(encoding="utf-8")
-    given = re.sub(r"server \{\s+listen 80;.*?\n\}\n", "", given, flags=re.DOTALL)
-    given = re.sub(r"\n\s+listen \[::\].*", "", given)
+    configuration = (ROOT / "deploy/nginx.conf").read_text(encoding="utf-8")
+    configuration = re.sub(r"server \{\s+listen 80;.*?\n\}\n", "", configuration, flags=re.DOTALL)
+    configuration = re.sub(r"\n\s+listen \[::\].*", "", configuration)
     replaced = {
         "listen 443": f"listen 127.0.0.1:{port}",
         "server_name study.example.org": "server_name 127.0.0.1",
@@ -32,15 +38,15 @@ def web_proxy(folder: Path, port: int, upstreams: Sequence[int], tls: Certificat
         "127.0.0.1:8002": f"127.0.0.1:{upstreams[1]}",
     }
     for old, new in replaced.items():
-        assert old in given, old
-        given = given.replace(old, new)
+        assert old in configuration, old
+        configuration = configuration.replace(old, new)
     temporary = "".join(
         f"{name}_temp_path {folder};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
     path = folder / "nginx.conf"
     path.write_text(
         f"daemon off; pid {folder}/pid; error_log stderr warn; events {{}}\n"
-        f"http {{\naccess_log {folder}/access.log;\n{temporary}{given}}}\n",
+        f"http {{\naccess_log {folder}/access.log;\n{temporary}{configuration}}}\n",
         encoding="utf-8",
     )
     command = [str(program), "-e", "stderr", "-p", str(folder), "-c", str(path)]
@@ -50,7 +56,10 @@ def web_proxy(folder: Path, port: int, upstreams: Sequence[int], tls: Certificat
 
 
 def caddy_proxy(folder: Path, port: int, host: str, upstreams: Sequence[int]) -> Part:
-    """Return Caddy with ``deploy/Caddyfile`` as it is, on a port, with a certificate of its own authority."""
+    """Return Caddy with ``deploy/Caddyfile`` as it is, on a port.
+
+    Its certificate is of its own authority.
+    """
     program = find_caddy()
     if program is None:
         raise servers.NotAvailable("Caddy is not installed (Debian package caddy).")

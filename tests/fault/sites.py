@@ -1,4 +1,7 @@
-"""A site whose programs a test kills and starts again, and what its database holds meanwhile."""
+"""A site whose programs a test kills and starts again.
+
+Tests also read what its database holds meanwhile.
+"""
 
 import re
 import sqlite3
@@ -20,7 +23,10 @@ SECONDS_EACH = 0.08
 
 
 class Site:
-    """Broker, workers and slow model servers around an SQLite database; each may be killed and started."""
+    """Broker, workers and slow model servers around an SQLite database.
+
+    A test may kill and start each of them.
+    """
 
     def __init__(self, folder: Path, *, servers: int = 1, **settings: str) -> None:
         self.folder = folder
@@ -44,7 +50,10 @@ class Site:
         self.parts.wait_ready()
 
     def worker(self, number: int = 1) -> None:
-        """Start a worker, and wait for it: that one waits at the broker may be true of another already."""
+        """Start a worker, and wait until it has started.
+
+        Another worker may already wait at the broker, so the starts in its log count.
+        """
         before = self._worker_starts(number)
         self.parts.start(self.stack.worker(number))
         self.parts.wait_ready()
@@ -78,7 +87,10 @@ class Site:
         return self.folder / "stop"
 
     def stop_after(self, items: int) -> None:
-        """Have each model server begin no more items than these, until they may go on."""
+        """Let each model server begin no more items than these.
+
+        The servers wait until `go_on`.
+        """
         new = self.folder / "new"
         new.write_text(f"{items} {time.monotonic_ns()}", encoding="utf-8")
         new.replace(self._stop)
@@ -98,7 +110,7 @@ class Site:
         return self._commands.begin(*arguments)
 
     def run(self, *arguments: str) -> tuple[int, str, str]:
-        """Run a command to its end in a fork; return its status, output and errors."""
+        """Run a command in a fork, and return its status, output and errors."""
         return finished(self.command(*arguments))
 
     def predict(self, dataset: str, *arguments: str) -> Running:

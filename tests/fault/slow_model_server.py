@@ -1,4 +1,7 @@
-"""Fake systems that take their time, and wait where they are told to: a test can end programs in mid-run."""
+"""Fake systems that take their time, and wait at a given item.
+
+A test can therefore end programs in mid-run.
+"""
 
 import argparse
 import sys
@@ -23,15 +26,15 @@ from modelserver.wire.schema import (
 
 
 class Pace:
-    """How fast work is done: an item takes some seconds, and there may be a last one for the time being.
+    """The pace of work: seconds per item, and perhaps a last item for now.
 
     While the file ``stop`` is there, no more items are begun than the number in it; each new text in it
-    begins to count anew.
+    starts the count again.
     """
 
     def __init__(self, seconds: float, stop: Path) -> None:
         self.seconds, self.stop = seconds, stop
-        self._told, self._begun = "", 0
+        self._text, self._begun = "", 0
 
     def work(self, items: int) -> None:
         """Take the time of some items, and wait as long as they may not be begun."""
@@ -42,16 +45,19 @@ class Pace:
 
     def _may_begin(self) -> bool:
         try:
-            told = self.stop.read_text(encoding="utf-8")
+            text = self.stop.read_text(encoding="utf-8")
         except FileNotFoundError:
             return True
-        if told != self._told:
-            self._told, self._begun = told, 0
-        return self._begun < int(told.split()[0])
+        if text != self._text:
+            self._text, self._begun = text, 0
+        return self._begun < int(text.split()[0])
 
 
 class SlowSystem(FakeSystem):
-    """The fake system at a pace; its saliency is on the question's first letter."""
+    """The fake system at a pace.
+
+    Its saliency is on the question's first letter.
+    """
 
     def __init__(self, pace: Pace) -> None:
         super().__init__("slow")

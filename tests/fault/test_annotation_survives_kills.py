@@ -1,6 +1,6 @@
-"""The web server dies at any moment while people annotate; nothing that it acknowledged is lost.
+"""The web server dies at any moment while people annotate.
 
-`tests/soak/test_kills.py` kills any program, on either database.
+Nothing that it acknowledged is lost. `tests/soak/test_kills.py` kills any program, on either database.
 """
 
 from __future__ import annotations
@@ -85,10 +85,11 @@ def bots_of(sessions: dict[str, str]) -> list[Bot]:
 
 
 class Killer:
-    """Kills the web server and starts it again, at random points of each third of the bots' work.
+    """Kills and restarts the web server in each third of the bots' work.
 
-    It is called with every answer that a bot gets, and no bot goes on until it returns: however fast the
-    machine, none is through before. The requests that are under way meanwhile are the ones that are torn.
+    The points are random. It is called with every answer that a bot gets, and no bot goes on until it
+    returns: however fast the machine, none is through before. The requests that are under way meanwhile are
+    the ones that are torn.
     """
 
     def __init__(self, site: Site, bots: list[Bot], rng: random.Random) -> None:

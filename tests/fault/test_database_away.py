@@ -1,4 +1,7 @@
-"""A database that is away for a while: 503 with a sentence, few log lines, and everything goes on after."""
+"""A database that is away for a while, and comes back.
+
+The site answers 503 with a sentence and writes few log lines, and everything goes on after.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,10 @@ def participant(site: Site) -> Iterator[tuple[httpx.Client, str]]:
 
 @contextmanager
 def postgres_away(server: str, name: str) -> Iterator[None]:
-    """Refuse connections to a database and end those that are open, as a restart does."""
+    """Refuse connections to a database, and end those that are open.
+
+    A restart does the same.
+    """
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
         connection.execute(f"{TERMINATE} AND datname = %s", (name,))

@@ -1,4 +1,7 @@
-"""Workers are killed in the middle of jobs that store much; nothing of the jobs is lost or doubled."""
+"""Workers are killed in the middle of jobs that store much.
+
+Nothing of the jobs is lost or doubled.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +102,10 @@ def shell(site: Site, command: str) -> Any:
 
 
 def interrupt(site: Site, kinds: dict[str, int]) -> dict[str, dict[str, Any]]:
-    """Kill the worker once in the middle of each long job, and return the jobs when all have ended."""
+    """Kill the worker in the middle of each long job, and return all jobs.
+
+    They are returned when all have ended; each long one is interrupted once.
+    """
     rng, killed, end = random.Random(SEED), set[str](), time.monotonic() + SECONDS
     while True:
         with closing(sqlite3.connect(site.var / "touchstone.sqlite3", timeout=20)) as database:

@@ -1,4 +1,7 @@
-"""A stand-in of Prolific approves and pays bots exactly once, though the worker is killed in between."""
+"""Prolific approves and pays once, though the worker is killed.
+
+A stand-in of Prolific approves and pays bots exactly once; the worker dies in between.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,7 @@ def order(site: Site, name: str, amount: str) -> None:
 
 
 def kill_worker_while_held(site: Site, api: ProlificApi) -> None:
-    """Kill the worker while the platform has a request of it and has not answered."""
+    """Kill the worker while its request to the platform has no answer."""
     assert api.held.wait(60), api.requests[-3:]
     site.parts.stop_one("worker", kill=True)
     api.held.clear()

@@ -1,4 +1,7 @@
-"""A worker dies in the middle of a probe with saliency, and of programs; nothing is lost or doubled."""
+"""A worker dies in the middle of probes and of programs.
+
+The probe has saliency; nothing is lost or doubled.
+"""
 
 import json
 from collections.abc import Iterator
@@ -38,7 +41,10 @@ def done(command: Running) -> str:
 
 
 def through_a_kill(site: Site, counted: str, *arguments: str) -> str:
-    """Kill the worker when some of it is there; return what the command says that waited all along."""
+    """Kill the worker in the middle of a command, and return its output.
+
+    The command waits all along; the worker dies when some of the rows that ``counted`` counts are there.
+    """
     site.stop_after(N // 2)
     command = site.command(*arguments)
     eventually(lambda: site.value(counted) >= 4)
@@ -51,14 +57,14 @@ def through_a_kill(site: Site, counted: str, *arguments: str) -> str:
 
 def test_a_reading_probe(site: Site):
     out = site.folder / "records.jsonl"
-    said = through_a_kill(
+    output = through_a_kill(
         site, READ, "probe_reading", "--dataset", "people", "--system", "slow", "--method", "occlusion",
         "--distribution", "in", "--context", "facts", "--slice", "4", "--out", str(out),
     )  # fmt: skip
-    assert f"{N} records" in said
+    assert f"{N} records" in output
     assert site.value(READ) == N
-    told = [json.loads(line)["id"] for line in out.read_text(encoding="utf-8").splitlines()]
-    assert len(told) == len(set(told)) == N
+    ids = [json.loads(line)["id"] for line in out.read_text(encoding="utf-8").splitlines()]
+    assert len(ids) == len(set(ids)) == N
 
 
 @pytest.mark.soak
@@ -66,8 +72,8 @@ def test_programs_of_a_project(site: Site):
     items: Path = site.folder / "items.jsonl"
     write_jsonl([make_record(f"q{number}") for number in range(N)], items)
     done(site.command("import_dataset", "jsonl", str(items), "--name", "dogs"))
-    said = through_a_kill(
+    output = through_a_kill(
         site, EXECUTED, "execute_programs", "dogs", "--system", "slow-modular", "--slice", "4", "--wait"
     )
-    assert f"outputs for {N} of {N} items" in said
+    assert f"outputs for {N} of {N} items" in output
     assert site.value(EXECUTED) == N

@@ -1,4 +1,7 @@
-"""Programs die in the middle of prediction and scoring; nothing of what they began is lost or doubled."""
+"""Programs die in the middle of prediction and scoring.
+
+Nothing of what they began is lost or doubled.
+"""
 
 import json
 import signal
@@ -46,7 +49,10 @@ def check_complete(site: Site, dataset: str, outcome: tuple[int, str, str]) -> N
 
 
 def in_the_middle(site: Site, dataset: str) -> None:
-    """Return when two slices are done and the third has begun, at which the model server was told to stop."""
+    """Return when two slices are done and the third has begun.
+
+    The model server waits there, because it may begin no more items.
+    """
     eventually(lambda: site.predicted(dataset) >= 8)
     time.sleep(2 * SECONDS_EACH)
     assert site.predicted(dataset) == 8

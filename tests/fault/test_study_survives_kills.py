@@ -1,6 +1,7 @@
-"""The web server dies at any moment while people take part; no answer that it accepted is lost or doubled.
+"""The web server dies at any moment while people take part.
 
-`tests/soak/test_kills.py` kills any program, on either database.
+No answer that it accepted is lost or doubled. `tests/soak/test_kills.py` kills any program, on either
+database.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ def study_site(postgres_server: str) -> Iterator[Site]:
 
 
 def kill_while(site: Site, working: threading.Thread, tally: Tally, rng: random.Random) -> int:
-    """Kill the web server, and start it again, when that many items have been accepted."""
+    """Kill and restart the web server at some counts of accepted items.
+
+    Return how often it was killed.
+    """
     kills = 0
     for accepted in KILLED_AT:
         while working.is_alive() and tally.items < accepted:

@@ -1,4 +1,7 @@
-"""Two workers and two model servers share one run; one dies in mid-run: nothing is lost or doubled."""
+"""Two workers and two model servers share one run.
+
+One of them dies in mid-run; nothing is lost or doubled.
+"""
 
 import re
 import time
@@ -29,7 +32,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def answered(url: str) -> int:
-    """How many items a server has answered, by its own count."""
+    """Return how many items a server has answered, by its own count."""
     text = httpx.get(f"{url}/metrics", trust_env=False).text
     return sum(
         int(float(number))
@@ -38,7 +41,10 @@ def answered(url: str) -> int:
 
 
 def interrupted(site: Site, dataset: str, *arguments: str) -> Running:
-    """Begin a run, and return while it stands still: servers have answered, workers hold a slice."""
+    """Begin a run, and return while it stands still.
+
+    The servers have answered, and each worker holds a slice.
+    """
     site.import_questions(dataset, QUESTIONS)
     before = [answered(url) for url in site.urls]
     site.stop_after(QUESTIONS // 5)

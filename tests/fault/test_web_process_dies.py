@@ -1,4 +1,7 @@
-"""A web process that dies ends nothing but its own requests: another one takes its place."""
+"""A web process that dies ends nothing but its own requests.
+
+Another one takes its place.
+"""
 
 import os
 import signal

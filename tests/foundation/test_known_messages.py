@@ -1,4 +1,4 @@
-"""Stored English texts of servers and runs are recognized, and appear in German."""
+"""Stored English texts of servers and runs appear in German."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from foundation.messages import Message
 from foundation.translated_messages import translate_text
 from modelserver.wire.schema import QAItem, find_text_problem
 
-# What reaches the reasons of failed items and runs. Loading of weights and files is left out: their texts
-# are for administrators, and the page Systems shows them as they are.
+# Errors that reach the reasons of failed items and runs. Loading of weights and files is left out: their
+# texts are for administrators, and the page Systems shows them as they are.
 ERRORS = {"InvalidRequest", "PredictionFailed", "ItemFailed", "InvalidReply", "InvalidAnswer", "Unavailable"}
 ERRORS |= {"Overloaded", "TooLarge", "DeadlineExceeded", "BadResponse", "MixedRevisions", "WorkerDied"}
 UNSEEN = ("training", "evaluation", "fake_")
@@ -25,7 +25,10 @@ OTHERS = {"the process ended X", "X: predictions.X: X X"}
 
 
 def raised() -> Iterator[str]:
-    """Every text with which the model server refuses an item or a run, with X for each value."""
+    """Yield every text with which the model server refuses an item or a run.
+
+    X stands for each value.
+    """
     root = Path(settings.BASE_DIR) / "modelserver"
     for path in sorted(root.rglob("*.py")):
         if any(part.startswith(UNSEEN) for part in path.relative_to(root).parts):

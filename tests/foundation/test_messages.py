@@ -1,4 +1,4 @@
-"""Problems of a draft appear in German in a German studio, and in English in commands."""
+"""Problems of a draft are German in a German studio, English in commands."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _PLACE = re.compile(r"%\(\w+\)[rsg]")
 
 def forms() -> set[str]:
     """Every form that the app makes a sentence of."""
-    found = set(FORMS.values())
+    texts = set(FORMS.values())
     root = Path(settings.BASE_DIR)
     for path in sorted(path for app in APPS for path in (root / app).rglob("*.py")):
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in TEMPLATES:
                 template = call.args[TEMPLATES[call.func.id]]
-                found |= {template.value} if isinstance(template, ast.Constant) else set()
-    return found
+                texts |= {template.value} if isinstance(template, ast.Constant) else set()
+    return texts
 
 
 @pytest.mark.parametrize("table", [ANNOTATION, PROJECT, PARTICIPANT, STUDY, RUN])
@@ -65,18 +65,18 @@ def test_it_works():
 
 
 def test_a_sentence_is_its_english_text():
-    made = say("%(n)s items of %(whose)s", n=3, whose=say("the gold of this dataset"))
-    assert made == "3 items of the gold of this dataset"
-    assert extract_message(ValueError(made)) is made
+    message = say("%(n)s items of %(whose)s", n=3, whose=say("the gold of this dataset"))
+    assert message == "3 items of the gold of this dataset"
+    assert extract_message(ValueError(message)) is message
     assert extract_message(ValueError("plain", 3)) == "('plain', 3)"
-    assert translate_message(made, "<{}>".format) == "<3 items of <the gold of this dataset>>"
+    assert translate_message(message, "<{}>".format) == "<3 items of <the gold of this dataset>>"
 
 
 def test_every_form_is_there_in_german():
-    known = forms()
-    assert len(known) > 280
+    english = forms()
+    assert len(english) > 280
     with translation.override("de"):
-        german = {text: translation.gettext(text) for text in known}
+        german = {text: translation.gettext(text) for text in english}
     # Places alone, such as a name and its problem, are the same in every language.
     same = {text for text, other in german.items() if text == other}
     assert {text for text in same if re.search(r"[a-z]{2}", re.sub(r"%\(\w+\)\w", "", text))} == set()
@@ -85,12 +85,12 @@ def test_every_form_is_there_in_german():
 
 
 def test_whatever_is_sent_to_the_studio_is_answered_in_german():
-    found = []
+    problems = []
     for junk in JUNK:
         for step in STEPS:
             draft = open_draft(example().model_dump(mode="json"))
             shown = build_form(step, draft, KNOWN).widgets
-            fields = {one.path: [junk] for top in shown for one in top.all()}
-            found += find_problems({**draft, **read(shown, fields)})
-    assert len(found) > 100
-    assert {problem.message for problem in found if not isinstance(problem.message, Message)} == set()
+            fields = {widget.path: [junk] for top in shown for widget in top.all()}
+            problems += find_problems({**draft, **read(shown, fields)})
+    assert len(problems) > 100
+    assert {problem.message for problem in problems if not isinstance(problem.message, Message)} == set()

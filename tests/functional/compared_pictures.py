@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page
 MOST_DIFFERENT = 0.005  # of the pixels
 STEP = 24  # of 255, in one colour; less is the smoothing of letters
 LOOKS = 6
-# What changes from run to run: moments, and names that are drawn.
+# Texts that change from run to run: moments, and names that are drawn.
 STILL = r"""() => {
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walk.nextNode()) {
@@ -32,21 +32,25 @@ def page_of(shown: Page | Locator) -> Page:
 
 
 def picture_of(shown: Page | Locator) -> Image.Image:
-    """The page, or a part of it, in a palette, without what changes from run to run."""
+    """Return a picture of a page or a part of it, in a palette.
+
+    Texts that change from run to run are replaced.
+    """
     page_of(shown).evaluate(STILL)
     taken = Image.open(io.BytesIO(shown.screenshot())).convert("RGB")
     return taken.quantize(64, dither=Image.Dither.NONE)
 
 
 def lasting_difference(shown: Page | Locator, path: Path, most: float = MOST_DIFFERENT) -> float:
-    """The share of pixels by which a page or its part differs from its picture, 0 if it is small enough.
+    """Return the share of pixels by which a page differs from its picture.
 
-    Scripts may still be at work on a busy machine, so what differs is looked at again.
+    The page may be a part of one; a share that is small enough counts as 0. Scripts may still be at work on a
+    busy machine, so a difference is looked at again.
     """
-    kept = Image.open(path).convert("RGB")
+    expected = Image.open(path).convert("RGB")
     for _look in range(LOOKS):
         taken = picture_of(shown).convert("RGB")
-        share = difference(kept, taken)
+        share = difference(expected, taken)
         if share <= most:
             return 0.0
         page_of(shown).wait_for_timeout(500)
@@ -54,11 +58,11 @@ def lasting_difference(shown: Page | Locator, path: Path, most: float = MOST_DIF
     return share
 
 
-def difference(one: Image.Image, other: Image.Image) -> float:
+def difference(first: Image.Image, second: Image.Image) -> float:
     """The share of pixels that differ visibly; 1 if the sizes do."""
-    if one.size != other.size:
+    if first.size != second.size:
         return 1.0
-    gap = np.abs(np.asarray(one, dtype=np.int16) - np.asarray(other, dtype=np.int16)).max(axis=2)
+    gap = np.abs(np.asarray(first, dtype=np.int16) - np.asarray(second, dtype=np.int16)).max(axis=2)
     return float((gap > STEP).mean())
 
 

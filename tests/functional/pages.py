@@ -1,4 +1,7 @@
-"""From page to page in a browser. A click returns before the next page is there, and so do keys."""
+"""Steps from page to page in a browser.
+
+A click returns before the next page is there, and so do keys.
+"""
 
 from playwright.sync_api import Locator, Page
 
@@ -12,7 +15,10 @@ give_role(workspace=Workspace.objects.get(), user=user, role=Role.OWNER, by=None
 
 
 def fits(page: Page) -> bool:
-    """True if the page is no wider than its window, once scripts have heard of the window's new size."""
+    """Return whether the page is no wider than its window.
+
+    Scripts may need time to hear of the window's new size.
+    """
     for _look in range(10):
         if page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"):
             return True
@@ -27,6 +33,6 @@ def follow(what: Locator) -> None:
 
 
 def enter(page: Page) -> None:
-    """Press Enter where that leads to a page, and return when that page has been loaded."""
+    """Press Enter, and return when the next page has been loaded."""
     with page.expect_navigation():
         page.keyboard.press("Enter")

@@ -1,4 +1,6 @@
-"""Accounts in a real browser: password, second factor, recovery code, one-time link, OpenID Connect.
+"""Accounts in a real browser, from passwords to OpenID Connect.
+
+The tests also use a second factor, recovery codes and a one-time link.
 
 With SCREENSHOTS set to a folder, pictures of the pages are written there.
 """
@@ -80,15 +82,15 @@ class Looked:
         # The page forbids inline scripts; what the browser evaluates itself is no script of the page.
         page.evaluate(self.axe_script)
         violations = page.evaluate("axe.run().then(result => result.violations.map(each => each.id))")
-        self.found += [f"{name}: {each}" for each in violations]
+        self.found += [f"{name}: {rule}" for rule in violations]
 
 
 def test_it_works(site: Site, browser: Browser, axe_script: str):
-    """Password, second factor, recovery code, sessions: what a person does with an account."""
+    """A person uses password, second factor, recovery code and sessions."""
     look = Looked(axe_script)
     page = browser.new_context().new_page()
     errors: list[str] = []
-    page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     page.goto(f"{site.url}/accounts/login/")
     look(page, "login")
     log_in(page, site, "ada", "wrong")
@@ -167,7 +169,7 @@ def test_it_works(site: Site, browser: Browser, axe_script: str):
     press(page, "Log in")
     expect(page.get_by_role("alert")).to_contain_text("not correct")
     assert look.found == []
-    assert [each for each in errors if "Content Security Policy" in each] == []
+    assert [error for error in errors if "Content Security Policy" in error] == []
 
 
 def test_a_lost_password_comes_back_by_a_one_time_link(site: Site, browser: Browser, axe_script: str):

@@ -1,4 +1,4 @@
-"""The page that tries the REST API, and the webhooks of a study, in a real browser.
+"""The page that tries the REST API, and webhooks, in a real browser.
 
 With SCREENSHOTS set to a folder, pictures of the pages are written there.
 """
@@ -47,7 +47,7 @@ def names(site: Site) -> tuple[str, str]:
 def page(site: Site, names: tuple[str, str], browser: Browser) -> Iterator[Page]:
     page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
     errors: list[str] = []
-    page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: errors.append(str(error)))
     log_in(page, site, "ada", PASSWORD)
     yield page
@@ -58,7 +58,10 @@ def page(site: Site, names: tuple[str, str], browser: Browser) -> Iterator[Page]
 def send(
     page: Page, operation: str, body: object = None, parameters: dict[str, str] | None = None
 ) -> tuple[int, Any, dict[str, str]]:
-    """Send an operation from the page; return status, JSON and the headers that were sent."""
+    """Send an operation from the page; return status, JSON and headers.
+
+    The headers are those that were sent.
+    """
     block = page.locator(f"#operations-{operation}")
     if block.count() == 0:
         page.locator(f"#operations-tag-{operation.partition('-')[0]}").click()

@@ -1,4 +1,7 @@
-"""What many participants, or one participant twice, do at the same moment, over HTTP on both databases."""
+"""Participants who act at the same moment, on both databases.
+
+They are many participants, or one participant twice, over HTTP.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +98,7 @@ def form(page: httpx.Response, **changed: str) -> dict[str, str]:
 def test_fifty_consents_at_once_are_spread_evenly(study_site: Site, person: Callable[[str], Person]):
     link = make_link(study_site)
     people = [person(link) for _number in range(ARRIVALS)]
-    pages = at_once([each.send for each in people])
+    pages = at_once([participant.send for participant in people])
     assert {page.url.path for page in pages} == {"/study/example/item/1/"}
     sizes = count(study_site, "live")["conditions"]
     assert sum(sizes.values()) == ARRIVALS
@@ -117,10 +120,10 @@ def test_one_item_sent_twice_at_once_is_stored_once(study_site: Site, person: Ca
 
     answers = at_once([partial(send, data) for data in (first, second) * 4])
     assert {answer.status_code for answer in answers} == {302}
-    # One is stored; the others are told that another tab was faster.
-    told = Counter(answer.headers["location"].partition("?") for answer in answers)
-    assert told.pop(("/study/example/item/2/", "", "")) == 1
-    assert {mark for _address, _sign, mark in told} == {"answered-before"}
+    # One is stored; the others see that another tab was faster.
+    redirects = Counter(answer.headers["location"].partition("?") for answer in answers)
+    assert redirects.pop(("/study/example/item/2/", "", "")) == 1
+    assert {mark for _address, _sign, mark in redirects} == {"answered-before"}
     stored = count(study_site, "pilot")
     assert len(stored["answers"]) == 1
     assert stored["answers"][0]["certainty"] in (1, 5)
@@ -138,7 +141,7 @@ def test_looking_at_a_link_three_times_makes_no_participant(study_site: Site):
 def test_a_single_use_link_admits_one_of_ten_at_once(study_site: Site, person: Callable[[str], Person]):
     link = study_site.manage("study_link", "example", "--mode", "bot", "--single-use").split()[-1]
     people = [person(link) for _number in range(10)]
-    pages = at_once([each.send for each in people])
+    pages = at_once([participant.send for participant in people])
     assert sorted(page.status_code for page in pages) == [200] + [410] * 9
     assert sum(count(study_site, "bot")["conditions"].values()) == 1
 

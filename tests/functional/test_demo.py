@@ -1,4 +1,7 @@
-"""The launcher of ``make demo``: it starts everything, prints links that work, and leaves nothing behind."""
+"""The launcher of ``make demo`` starts everything and prints links.
+
+The links work, and it leaves nothing behind.
+"""
 
 from __future__ import annotations
 
@@ -44,20 +47,20 @@ class Demo:
         return self.output.read_text(encoding="utf-8")
 
     def wait_ready(self, seconds: float) -> None:
-        """Wait until the links are printed, at most so many seconds after the start."""
+        """Wait until the links are printed, at most some seconds from the start."""
         while "Ctrl-C ends everything" not in self.text:
             assert self.process.poll() is None, self.text
             assert time.monotonic() - self.begun < seconds, self.text
             time.sleep(0.1)
 
     def links(self) -> dict[str, str]:
-        found = re.findall(r"^  (Researcher|Participant)\s+(http\S+)", self.text, re.MULTILINE)
-        return dict(found)
+        links = re.findall(r"^  (Researcher|Participant)\s+(http\S+)", self.text, re.MULTILINE)
+        return dict(links)
 
     def login(self) -> tuple[str, str]:
-        found = re.search(r"user (\S+), password (\S+)", self.text)
-        assert found, self.text
-        return found[1], found[2]
+        match = re.search(r"user (\S+), password (\S+)", self.text)
+        assert match, self.text
+        return match[1], match[2]
 
 
 @contextmanager
@@ -79,17 +82,17 @@ def processes(var: Path) -> dict[int, str]:
 
     The broker writes its title over its environment; the title names its socket.
     """
-    found = {}
+    commands = {}
     mark, socket = f"VAR_DIR={var}", str(choose_socket_path(var))
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             environment = (folder / "environ").read_text(errors="replace").split("\0")
             command = (folder / "cmdline").read_text(errors="replace").replace("\0", " ")
             if mark in environment or socket in command:
-                found[int(folder.name)] = command
+                commands[int(folder.name)] = command
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue  # it ended meanwhile, or is somebody else's
-    return found
+    return commands
 
 
 def wait_for(demo: Demo, text: str) -> None:

@@ -1,7 +1,8 @@
-"""The commands of each page run in its order, as they are typed, in a folder with the files that it names.
+"""The commands of each page run in its order, as they are typed.
 
-Only what costs time is smaller: fewer examples, steps, resamples and bots, as ``SMALLER`` says. What a page
-finds in the folder, and which commands do not run and why, is in ``PAGES``.
+They run in a folder with the files that the page names. Only what costs time is smaller: fewer examples,
+steps, resamples and bots, as ``SMALLER`` says. ``PAGES`` has the files that a page finds in the folder, and
+the commands that do not run, with the reasons.
 """
 
 from __future__ import annotations
@@ -97,7 +98,10 @@ def demo(site: Site, folder: Path) -> None:
 
 
 def demo_and_script(site: Site, folder: Path) -> None:
-    """The demo's dataset, and the script that the page of preferences has a reader save."""
+    """The demo's dataset, and the script of the page of preferences.
+
+    The page has readers save the script.
+    """
     demo(site, folder)
     text = (ROOT / "docs/tutorials/preference.md").read_text(encoding="utf-8")
     ((name, script),) = re.findall(r"Save this as `(\w+\.py)`.*?```python\n(.*?)```", text, re.DOTALL)
@@ -105,7 +109,10 @@ def demo_and_script(site: Site, folder: Path) -> None:
 
 
 def questions_in_parquet(site: Site, folder: Path) -> None:
-    """The dataset world-test, and the same questions in the form of the Hugging Face hub."""
+    """The dataset world-test, and the same questions in Parquet.
+
+    Parquet is the form of the Hugging Face hub.
+    """
     two_systems(site, folder)
     questions = json.loads((folder / "questions.json").read_text(encoding="utf-8"))
     rows = []
@@ -150,7 +157,10 @@ def film_facts_with_data(site: Site, folder: Path) -> None:
 
 
 def own_study(site: Site, folder: Path) -> None:
-    """Questions, answers of a system, and a definition, before anything is imported."""
+    """Questions, answers of a system, and a definition.
+
+    Nothing is imported yet.
+    """
     examples = list(generate("test", 26, 1))
     write(folder / "questions.json", examples)
     write(folder / "answers.json", make_predictions(examples, right=False))
@@ -216,7 +226,10 @@ def readers_of_reasons(site: Site, folder: Path) -> None:
 
 
 def scenes(site: Site, folder: Path) -> None:
-    """Items with pictures, outputs of a network for each, and ada, who may annotate them."""
+    """Items with pictures and outputs, and ada, who may annotate them.
+
+    A network has outputs for each item.
+    """
     person(site, folder)
     make_scenes(folder / "pictures", "--train", "0", "--dev", "0")
     (folder / "items.jsonl").write_bytes((folder / "pictures/test.jsonl").read_bytes())
@@ -318,12 +331,12 @@ def tiny_scenes(_site: Site, folder: Path) -> None:
 
 @dataclass(frozen=True)
 class Page:
-    """How the commands of a page are run.
+    """The way in which the commands of a page run.
 
     Attributes:
-        prepare: What is there before its first command.
+        prepare: Prepares the folder and the site before its first command.
         left_out: Regular expressions of commands that do not run, and why.
-        meanwhile: What happens on the site before a command, by a part of it.
+        meanwhile: Changes of the site before a command, by a part of the command.
         is_long: Its commands train or predict for so long that `make soak` alone runs them.
     """
 
@@ -488,7 +501,7 @@ def commands(site: Site) -> Iterator[Commands]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder like a checkout, whose programs are ours and whose data are empty."""
+    """A folder like a checkout, with our programs and without data."""
     for path in ROOT.iterdir():
         if path.name not in {"build", "var", "data", "runs", ".git"}:
             (tmp_path / path.name).symlink_to(path)
@@ -507,8 +520,8 @@ class Reader:
         self.commands, self.folder, self.until_the_end = commands, folder, until_the_end
         self.ports: dict[str, str] = {}
         environment = folder / ".environment"
-        given = json.loads(environment.read_text(encoding="utf-8")) if environment.exists() else {}
-        self.env = site.env | given
+        variables = json.loads(environment.read_text(encoding="utf-8")) if environment.exists() else {}
+        self.env = site.env | variables
 
     def type(self, command: Command) -> None:
         """Run a command. Raises AssertionError if it fails."""
@@ -534,7 +547,10 @@ class Reader:
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
 
     def forked(self, command: Command) -> tuple[str, ...]:
-        """Return the arguments of a command that a loaded process can run, else nothing."""
+        """Return a command's arguments if a loaded process can run it.
+
+        Otherwise, return an empty tuple.
+        """
         program, first, *rest = command.words
         if program != ".venv/bin/python" or first not in ("manage.py", "-m") or ">" in rest:
             return ()

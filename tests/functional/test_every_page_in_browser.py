@@ -1,7 +1,7 @@
-"""Every page of staff and annotators in a real browser: axe, a narrow screen, and pictures that stay alike.
+"""Every page of staff and annotators in a real browser.
 
-The pictures lie beside this file. With RENEW_PICTURES=1 they are taken anew; look at them before they are
-committed.
+Axe finds no problem, a narrow screen holds the page, and pictures stay alike. The pictures lie beside this
+file. With RENEW_PICTURES=1 they are taken again; look at them before they are committed.
 """
 
 from __future__ import annotations
@@ -98,10 +98,10 @@ def test_every_page_is_accessible_and_fits_phones_and_tablets(site: Site, browse
     # In German, whose words are longer.
     page, problems, names = owner(browser, site, 320, "de"), list[str](), list[str]()
 
-    def note(said: ConsoleMessage) -> None:
+    def note(message: ConsoleMessage) -> None:
         # The preview of the studio is a sandbox without scripts, on purpose.
-        if said.type == "error" and "frame is sandboxed" not in said.text:
-            problems.append(f"{page.url}: {said.text}")
+        if message.type == "error" and "frame is sandboxed" not in message.text:
+            problems.append(f"{page.url}: {message.text}")
 
     page.on("console", note)
     for name in visit_pages(page, site, pause_ms=100):
@@ -112,8 +112,8 @@ def test_every_page_is_accessible_and_fits_phones_and_tablets(site: Site, browse
                 problems.append(f"{name} is wider than {screen} pixels")
         problems += [f"{name}: the menu cuts {word}" for word in page.evaluate(CUT_WORDS)]
         page.evaluate(axe_script)
-        found = page.evaluate("axe.run().then(result => result.violations.map(each => each.id))")
-        problems += [f"{name}: {each}" for each in found]
+        violations = page.evaluate("axe.run().then(result => result.violations.map(each => each.id))")
+        problems += [f"{name}: {rule}" for rule in violations]
     page.context.close()
     assert not problems, "\n".join(problems)
     assert len(names) > 50
@@ -152,9 +152,9 @@ def test_pictures_are_of_the_pages_and_stay_small():
 
 
 def test_a_changed_style_is_noticed():
-    one = Image.new("RGB", (100, 100), "white")
-    other = one.copy()
-    other.paste((0, 0, 0), (0, 0, 100, 1))  # a line of one pixel across the page
-    assert difference(one, other) == 0.01 > MOST_DIFFERENT
-    assert difference(one, one.copy()) == 0
-    assert difference(one, Image.new("RGB", (100, 101), "white")) == 1
+    picture = Image.new("RGB", (100, 100), "white")
+    changed = picture.copy()
+    changed.paste((0, 0, 0), (0, 0, 100, 1))  # a line of one pixel across the page
+    assert difference(picture, changed) == 0.01 > MOST_DIFFERENT
+    assert difference(picture, picture.copy()) == 0
+    assert difference(picture, Image.new("RGB", (100, 101), "white")) == 1

@@ -1,4 +1,7 @@
-"""A browser walks a study that uses every kind of page and question, and axe looks at each of them."""
+"""A browser walks a study with every kind of page and question.
+
+Axe looks at each page.
+"""
 
 from __future__ import annotations
 
@@ -37,17 +40,24 @@ def study_site(empty_site: EmptySite) -> Iterator[Site]:
 
 
 def load_everything(site: Site) -> None:
-    """The study of docs/examples with six items, one for each style, and made-up weights and rationales."""
+    """Load the study of docs/examples with six items, one for each style.
+
+    Weights and rationales are made up.
+    """
     folder = site.var / "everything"
     folder.mkdir()
     examples = list(generate("test", 60, 1))
-    made: dict[str, Any] = dict(make_predictions(examples, right=True))
+    predictions: dict[str, Any] = dict(make_predictions(examples, right=True))
     wrong = make_predictions(examples, right=False)["answer"]
-    made["answer"] = {key: (wrong if n % 2 else made["answer"])[key] for n, key in enumerate(made["answer"])}
-    made["explanation_weights"] = {example["_id"]: weights(example["context"]) for example in examples}
-    made["rationale"] = {example["_id"]: f"It is {made['answer'][example['_id']]}." for example in examples}
+    predictions["answer"] = {
+        key: (wrong if n % 2 else predictions["answer"])[key] for n, key in enumerate(predictions["answer"])
+    }
+    predictions["explanation_weights"] = {example["_id"]: weights(example["context"]) for example in examples}
+    predictions["rationale"] = {
+        example["_id"]: f"It is {predictions['answer'][example['_id']]}." for example in examples
+    }
     write(folder / "questions.json", examples)
-    write(folder / "qi2019.json", made)
+    write(folder / "qi2019.json", predictions)
     definition = yaml.safe_load(EVERYTHING.read_text(encoding="utf-8"))
     definition["items"]["count"] = 6
     definition["conditions"] = [
@@ -72,17 +82,20 @@ def weights(context: Any) -> list[tuple[str, int, int, int, float]]:
 
 
 def walk(page: Page) -> Iterator[str]:
-    """Go from the consent page to the end; gives the last part of every address before it is answered."""
+    """Go from the consent page to the end, and yield each page's name.
+
+    The name is the last part of the address; it comes before the page is answered.
+    """
     yield "consent"
     follow(page.get_by_role("button", name="I agree to take part"))
     while True:
-        place = page.url.rstrip("/").rpartition("/")[2]
-        yield place
-        if place == "done":
+        name = page.url.rstrip("/").rpartition("/")[2]
+        yield name
+        if name == "done":
             return
         fill(page)
         follow(page.locator("form[data-timed] .actions button"))
-        expect(page).not_to_have_url(re.compile(f"/{place}/$"))
+        expect(page).not_to_have_url(re.compile(f"/{name}/$"))
 
 
 @pytest.mark.parametrize(
@@ -95,18 +108,18 @@ def test_no_page_has_an_accessibility_problem(
     page = context.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)
+    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
     page.goto(make_link(study_site, "all-of-it"))
-    seen = []
-    for place in walk(page):
-        seen.append(place)
+    names = []
+    for name in walk(page):
+        names.append(name)
         page.evaluate(axe_script)
         for rule in page.evaluate("axe.run()")["violations"]:
-            problems.extend(f"{place}: {rule['id']}: {node['html']}" for node in rule["nodes"])
+            problems.extend(f"{name}: {rule['id']}: {node['html']}" for node in rule["nodes"])
         assert page.evaluate("document.documentElement.scrollWidth") <= width, page.url
     assert problems == []
     stages = ["consent", "screening", "instructions", "comprehension", "pre_survey"]
-    assert seen == [*stages, *map(str, range(1, 10)), "survey", "done"]
+    assert names == [*stages, *map(str, range(1, 10)), "survey", "done"]
     context.close()
 
 

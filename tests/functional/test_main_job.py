@@ -1,4 +1,7 @@
-"""The main job from data to report, by the commands of the README alone, on a running site."""
+"""The main job from data to report on a running site.
+
+The commands of the README alone do it.
+"""
 
 from __future__ import annotations
 
@@ -52,22 +55,28 @@ def document(bundle: Path, name: str) -> dict[str, Any]:
 
 
 def study_to_report(site: Site, tmp_path: Path, definition: Path, slug: str) -> tuple[Path, Path]:
-    """Create, launch, link, simulate, export, report; return the bundle and the report."""
+    """Run a study to its report; return the bundle and the report.
+
+    Its steps are create, launch, link, simulate, export and report.
+    """
     bundle, report = tmp_path / "bundle", tmp_path / "report"
     site.manage("create_study", str(definition))
     rehearsed = site.manage("simulate_participants", slug, "-n", "2", "--rehearse")
     assert "rehearsed the draft with the hash" in rehearsed
     site.manage("launch_study", slug, "--accept", "judging=the answers are made up")
     assert "/join/" in site.manage("study_link", slug, "--label", "test")
-    said = site.manage("simulate_participants", slug, "-n", "15", "--seed", "3")
-    assert "15 completed" in said
+    output = site.manage("simulate_participants", slug, "-n", "15", "--seed", "3")
+    assert "15 completed" in output
     site.manage("export_results", slug, "--out", str(bundle))
     site.python("analysis", "report", str(bundle), "--out", str(report), "--resamples", "200")
     return bundle, report
 
 
 def check_bundle(bundle: Path, slug: str, conditions: set[str], items: int, people: int = 40) -> None:
-    """All participants, evenly spread, each with every item once and all questions answered."""
+    """Check that all participants are there, and evenly spread.
+
+    Each has every item once and all questions answered.
+    """
     participants = rows(bundle, "participants.csv")
     assert {row["status"] for row in participants} == {"completed"}
     sizes = Counter(row["condition"] for row in participants)
@@ -122,21 +131,24 @@ def check_report(report: Path, systems: set[str]) -> str:
 
 @pytest.fixture(scope="module")
 def site(empty_site: EmptySite) -> Iterator[Site]:
-    """A site with the shipped systems, which all tests share: it takes longest to start."""
+    """A site with the shipped systems, shared by all tests.
+
+    They share it because it takes longest to start.
+    """
     with empty_site(fake=()) as running:
         yield running
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="The real HotpotQA data are not here (TOUCHSTONE_DATA).")
 def test_real_questions_and_predictions(site: Site, tmp_path: Path):
-    said = site.manage("import_dataset", "hotpot", str(DATA / "hotpot_sample.json"), "--name", "hotpot-dev")
-    assert "586 questions added" in said
+    output = site.manage("import_dataset", "hotpot", str(DATA / "hotpot_sample.json"), "--name", "hotpot-dev")
+    assert "586 questions added" in output
     ids = {entry["_id"] for entry in json.loads((DATA / "hotpot_sample.json").read_text(encoding="utf-8"))}
     for system in ("srlgrn", "hp_model_9"):
         path = DATA / "predictions" / f"{system}.json"
-        said = site.manage("import_predictions", str(path), "--dataset", "hotpot-dev", "--system", system)
+        output = site.manage("import_predictions", str(path), "--dataset", "hotpot-dev", "--system", system)
         answered = json.loads(path.read_text(encoding="utf-8"))["answer"].keys() & ids
-        assert f"{len(answered)} predictions added" in said
+        assert f"{len(answered)} predictions added" in output
     site.manage("score", "--dataset", "hotpot-dev", "--out", str(tmp_path / "scores.json"))
     definition = tmp_path / "study.yaml"
     definition.write_text(REAL_STUDY, encoding="utf-8")
@@ -151,10 +163,10 @@ def test_real_questions_and_predictions(site: Site, tmp_path: Path):
         alone = json.loads(
             site.python("analysis", "xqa-scores", "--gold", str(gold), "--predictions", str(path))
         )
-        found = scores[system]["scores"]
-        assert {key: found[key] for key in OFFICIAL} == pytest.approx({key: alone[key] for key in OFFICIAL})
+        values = scores[system]["scores"]
+        assert {key: values[key] for key in OFFICIAL} == pytest.approx({key: alone[key] for key in OFFICIAL})
         # The files say nothing of fact probabilities: these scores are missing, with a reason, and not 0.
-        assert found["farm_4"] is None
+        assert values["farm_4"] is None
         assert scores[system]["reasons"]["farm_4"]
     truth = [row for row in rows(bundle, "items.csv") if row["condition"] == "ground truth"]
     assert {row["system_correct"] for row in truth} == {"true"}
@@ -162,7 +174,10 @@ def test_real_questions_and_predictions(site: Site, tmp_path: Path):
 
 
 def readme_commands(folder: Path) -> list[list[str]]:
-    """Return the commands of the README's whole way, with their files in a folder of the test."""
+    """Return the commands of the README's whole way.
+
+    Their files are in a folder of the test.
+    """
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     _demo, _test, block = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     lines = [line for line in block.splitlines() if line and not line.startswith("#")]
@@ -173,16 +188,19 @@ def readme_commands(folder: Path) -> list[list[str]]:
 
 
 def typed(site: Site, command: list[str]) -> str:
-    """Return what a command prints; those of the site run in a fork, which need not import everything."""
+    """Return the output of a command.
+
+    Commands of the site run in a fork, which need not import everything.
+    """
     return site.manage(*command[2:]) if command[1] == "manage.py" else site.run(*command).stdout
 
 
 def test_the_commands_of_the_readme(site: Site, tmp_path: Path):
-    said = [typed(site, command) for command in readme_commands(tmp_path)]
-    assert "100 questions added" in said[1]
-    assert "100 of 100 questions predicted" in said[2]
-    assert "/join/" in said[8]
-    assert "40 completed" in said[9]
+    outputs = [typed(site, command) for command in readme_commands(tmp_path)]
+    assert "100 questions added" in outputs[1]
+    assert "100 of 100 questions predicted" in outputs[2]
+    assert "/join/" in outputs[8]
+    assert "40 completed" in outputs[9]
     bundle, report = tmp_path / "bundle", tmp_path / "report"
     check_bundle(bundle, "world-facts", {"qi2019", "select-and-forget", "ground truth"}, 25)
     scores = document(bundle, "scores.json")["systems"]
@@ -194,7 +212,7 @@ def test_the_commands_of_the_readme(site: Site, tmp_path: Path):
         assert missing <= scores[system]["reasons"].keys()
         assert 0.3 < values["em"] < 1.0
         assert 0.0 < values["farm_4"] <= 1.0
-    # What it selected is all that select-and-forget sees when it answers.
+    # Select-and-forget sees only what it selected when it answers.
     assert scores["select-and-forget"]["scores"]["loca"] > scores["qi2019"]["scores"]["loca"]
     text = check_report(report, {"qi2019", "select-and-forget"})
     assert "FaRM" in text

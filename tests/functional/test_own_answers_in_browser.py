@@ -1,4 +1,7 @@
-"""A browser answers a question of an advice study by words of the articles: by touch, mouse and keyboard."""
+"""A browser answers an advice question by words of the articles.
+
+It does so by touch, mouse and keyboard.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ for study in ("own", "brief"):
 
 @pytest.fixture(scope="module")
 def site(empty_site: EmptySite) -> Iterator[Site]:
-    examples = [each for each in generate("test", 20, 1) if each["answer"] not in ("yes", "no")]
+    examples = [example for example in generate("test", 20, 1) if example["answer"] not in ("yes", "no")]
     examples[0]["context"].append(["An article without words", [" "]])
     study = {
         "title": "Own answers",
@@ -51,7 +54,7 @@ def site(empty_site: EmptySite) -> Iterator[Site]:
 
 
 def words_of(page: Page, count: int) -> str:
-    """The first words of the first article without the punctuation at their ends."""
+    """Return the first article's first words without punctuation at the ends."""
     return " ".join(page.locator(".choosable").first.inner_text().split()[:count]).strip("(),.;:")
 
 

@@ -1,4 +1,7 @@
-"""Pages in a real browser: by keyboard alone, what the page's clocks measure, and the staff pages."""
+"""Pages of participants and staff in a real browser.
+
+Participants use the keyboard alone, and the pages' clocks measure them.
+"""
 
 from __future__ import annotations
 
@@ -46,14 +49,14 @@ def study_site(empty_site: EmptySite) -> Iterator[Site]:
 
 
 def first_trial(site: Site, mode: str) -> dict[str, Any]:
-    """What is stored of the first item of the newest participant of that mode."""
+    """Return the stored first item of the newest participant of a mode."""
     code = FIRST_TRIAL.format(mode=mode)
     stored: dict[str, Any] = json.loads(site.manage("shell", "--no-imports", "--command", code))
     return stored
 
 
 def tab_to(page: Page, selector: str) -> None:
-    """Press Tab until what matches has the focus, and see that the focus is visible there."""
+    """Press Tab until an element that the selector matches has the focus."""
     for _press in range(30):
         page.keyboard.press("Tab")
         if page.evaluate("selector => document.activeElement.matches(selector)", selector):
@@ -149,12 +152,12 @@ def test_staff_pages_have_no_accessibility_problems(
 ):
     context = browser.new_context(color_scheme=scheme, viewport={"width": 390, "height": 700})
     page = context.new_page()
-    found: list[str] = []
+    problems: list[str] = []
 
     def look() -> None:
         page.evaluate(axe_script)
         for rule in page.evaluate("axe.run()")["violations"]:
-            found.extend(f"{page.url}: {rule['id']}: {node['html']}" for node in rule["nodes"])
+            problems.extend(f"{page.url}: {rule['id']}: {node['html']}" for node in rule["nodes"])
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, page.url
 
     page.goto(study_site.url)
@@ -186,7 +189,7 @@ def test_staff_pages_have_no_accessibility_problems(
     page.get_by_role("button", name="Copy", exact=True).click()
     assert link.evaluate("(field) => field.selectionEnd - field.selectionStart") == len(link.input_value())
     expect(page.get_by_text("Copied.")).to_be_hidden()
-    assert found == []
+    assert problems == []
     context.close()
 
 

@@ -1,4 +1,4 @@
-"""A browser walks from the link to the completion code, in every condition."""
+"""A browser walks from the link to the code, in every condition."""
 
 from __future__ import annotations
 
@@ -90,7 +90,10 @@ def enter(page: Page, link: str) -> None:
 
 
 def choose(page: Page, number: int = 0) -> None:
-    """Choose the same place in every question's row of choices, by the label as people do."""
+    """Choose the same position in every question's row of choices.
+
+    Click its label, as people do.
+    """
     for group in page.get_by_role("group").filter(has=page.get_by_role("radio")).all():
         group.locator("label").nth(number).click()
 
@@ -101,7 +104,7 @@ def send(page: Page) -> None:
 
 def test_every_condition_is_walked_from_link_to_code(study_site: Site, browser: Browser):
     link = make_link(study_site)
-    seen, codes = set(), set()
+    stored_codes, codes = set(), set()
     for _number in range(3):
         context = browser.new_context()
         page = context.new_page()
@@ -121,14 +124,14 @@ def test_every_condition_is_walked_from_link_to_code(study_site: Site, browser: 
         context.close()
     for condition in ("right", "wrong", "ground truth"):
         [row] = results(study_site, condition)
-        seen.add(row["code"])
+        stored_codes.add(row["code"])
         assert row["status"] == "completed"
         first = {"rated_correct": True, "known_before": True, "certainty": 1, "helpfulness": 1}
         assert row["answers"] == [first] * ITEMS
         assert set(row["survey"].values()) == {4}
         assert all(milliseconds > 0 for milliseconds in row["visible"])
         assert row["changes"] == [dict.fromkeys(first, 0)] * ITEMS
-    assert seen == codes
+    assert stored_codes == codes
     assert len(codes) == 3
 
 
@@ -243,17 +246,17 @@ def test_no_page_has_accessibility_problems(study_site: Site, browser: Browser, 
     context = browser.new_context(color_scheme=scheme)
     page = context.new_page()
     page.goto(make_link(study_site, "short"))
-    found = problems_of(page, axe_script)
+    problems = problems_of(page, axe_script)
     follow(page.get_by_role("button", name="I agree to take part"))
     send(page)  # with nothing chosen: the page with errors
-    found += problems_of(page, axe_script)
+    problems += problems_of(page, axe_script)
     for _page in range(3):
         choose(page)
-        found += problems_of(page, axe_script)
+        problems += problems_of(page, axe_script)
         send(page)
-    found += problems_of(page, axe_script)
+    problems += problems_of(page, axe_script)
     expect(page).to_have_url(re.compile(r"/done/$"))
-    assert found == []
+    assert problems == []
     context.close()
 
 

@@ -1,4 +1,6 @@
-"""Colleagues in a real browser: invited, signed up, with a second factor, at work; strangers and analysts.
+"""Colleagues in a real browser, from the invitation to their work.
+
+They sign up and use a second factor; strangers and analysts come, too.
 
 With SCREENSHOTS set to a folder, pictures of the pages are written there.
 """
@@ -95,14 +97,14 @@ def test_a_secret_is_made_once_though_its_page_is_reloaded(
     log_in(ada, site, "ada", PASSWORD)
 
     ada.goto(f"{site.url}/account/tokens/")
-    made = ada.get_by_role("button", name="Revoke").count()
+    tokens = ada.get_by_role("button", name="Revoke").count()
     ada.get_by_label("Name").fill("script")
     press(ada, "Create token")
     look(ada, "token")
     expect(ada.get_by_label("Token", exact=True)).to_be_visible()
     ada.reload()
     expect(ada.get_by_label("Token", exact=True)).to_have_count(0)
-    expect(ada.get_by_role("button", name="Revoke")).to_have_count(made + 1)
+    expect(ada.get_by_role("button", name="Revoke")).to_have_count(tokens + 1)
 
     ada.goto(f"{site.url}/staff/studies/{study}/settings/")
     links = ada.locator("#links-title ~ table tbody tr").count()

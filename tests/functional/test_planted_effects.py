@@ -1,4 +1,7 @@
-"""Effects planted in bots are found by the report, over the whole way, and nothing else is."""
+"""The report finds the effects planted in bots, and nothing else.
+
+The tests go the whole way from the bots to the report.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ SHORTEST, LONGEST = 15, 300  # seconds; the default rules exclude trials beyond
 # away, and differences that are not planted may be as rare as this.
 RARE = 0.0005
 
-KINDS = """
+KINDS = """  # words: allow - test data
 questionnaire:
   template: xqa-2020
   post_survey:
@@ -57,7 +60,10 @@ def differences(report: Path) -> dict[tuple[str, str, str], dict[str, str]]:
 
 
 def retained_log_time(median: float) -> float:
-    """Mean log time of the trials that the rules retain, of bots with this median."""
+    """Return the mean log time of the trials that the rules retain.
+
+    They are trials of bots with this median.
+    """
     ends = [np.log(second / median) / BOTS.sigma for second in (SHORTEST, LONGEST)]
     return float(np.log(median) + BOTS.sigma * stats.truncnorm(*ends).mean())
 
@@ -65,11 +71,11 @@ def retained_log_time(median: float) -> float:
 @pytest.mark.soak
 def test_it_works(site: Site, tmp_path: Path):
     load_example(site, slug="planted", items=20)
-    said = site.manage(
+    output = site.manage(
         "simulate_participants", "planted", "-n", "90", "--behaviour", "random", "--effect", EFFECT,
         "--seed", "1",
     )  # fmt: skip
-    assert "90 completed" in said
+    assert "90 completed" in output
     site.manage("export_results", "planted", "--out", str(tmp_path / "bundle"))
     pairs = list(combinations(("right", "wrong", "ground truth"), 2))
     family = [[key, *pair] for key in ("agreement", "time_geometric", "certainty") for pair in pairs]
@@ -77,20 +83,20 @@ def test_it_works(site: Site, tmp_path: Path):
     plan.write_text(json.dumps({"family": family}), encoding="utf-8")
     out = str(tmp_path / "report")
     site.python("analysis", "report", str(tmp_path / "bundle"), "--out", out, "--plan", str(plan))
-    found = differences(tmp_path / "report")
+    rows = differences(tmp_path / "report")
 
     slower = np.exp(retained_log_time(FACTOR * BOTS.seconds) - retained_log_time(BOTS.seconds))
     for measure, truth in (("agreement", SHIFT), ("time_geometric", slower)):
         back = 1 / truth if measure == "time_geometric" else -truth
         for pair, expected in ((("right", "wrong"), truth), (("wrong", "ground truth"), back)):
-            row = found[measure, *pair]
+            row = rows[measure, *pair]
             low, high = float(row["low"]), float(row["high"])
             assert abs((low + high) / 2 - expected) < high - low
             assert float(row["p_holm"]) < 0.05
     unchanged = [("agreement", "right", "ground truth"), ("time_geometric", "right", "ground truth")]
     unchanged += [("certainty", *pair) for pair in pairs]
     for measure, first, second in unchanged:
-        assert float(found[measure, first, second]["p"]) > RARE
+        assert float(rows[measure, first, second]["p"]) > RARE
 
 
 def test_every_kind_of_question(site: Site, tmp_path: Path):
@@ -104,13 +110,13 @@ def test_every_kind_of_question(site: Site, tmp_path: Path):
     site.python("analysis", "report", str(tmp_path / "bundle"), "--out", str(tmp_path / "report"))
     means = values(tmp_path / "report", "measures", "measure")
     scores = values(tmp_path / "report", "scale_scores", "score")
-    for found, name, sign in (
+    for table, name, sign in (
         (means, "share", -1),
         (means, "said_clear", -1),
         (means, "order_b", 1),
         (scores, "score_umux_lite", -1),
     ):
-        plain, planted = found[name, "right"], found[name, "wrong"]
+        plain, planted = table[name, "right"], table[name, "wrong"]
         near, far = ("low", "high") if sign < 0 else ("high", "low")
         assert sign * (float(planted[far]) - float(plain[near])) > 0, name
     for name in ("said_long", "order_a"):

@@ -1,4 +1,7 @@
-"""The pages with steps of programs in a browser: none is too wide, axe finds nothing, no script is needed."""
+"""The pages with steps of programs in a browser.
+
+None is too wide, axe finds nothing, and no script is needed.
+"""
 
 from __future__ import annotations
 
@@ -52,61 +55,64 @@ for slug, kind in (("scenes", "boxes"), ("games", "spans")):
 def steps_site(
     tmp_path_factory: pytest.TempPathFactory, empty_site: EmptySite
 ) -> Iterator[tuple[Site, dict[str, dict[str, str]]]]:
-    """A site with a project and a study of each kind; by what they lead to, links and addresses."""
+    """A site with a project and a study of each kind, and its addresses.
+
+    They are tokens of entry links (LINK) and paths of items (ITEM), by the kind's slug.
+    """
     folder = tmp_path_factory.mktemp("items")
     with empty_site(worker=False) as running:
         for slug in ("scenes", "games"):
             sizes = ("--world-seed", "20", "--train", "0", "--dev", "0", "--test", "2")
             running.run(sys.executable, "-m", "modelserver", slug, "--out", str(folder / slug), *sizes)
-        said = running.manage("shell", "--no-imports", "--command", FILL.format(folder=str(folder)))
-        told: dict[str, dict[str, str]] = {"LINK": {}, "ITEM": {}}
-        for line in said.splitlines():
+        output = running.manage("shell", "--no-imports", "--command", FILL.format(folder=str(folder)))
+        addresses: dict[str, dict[str, str]] = {"LINK": {}, "ITEM": {}}
+        for line in output.splitlines():
             what, _space, rest = line.partition(" ")
-            if what in told:
+            if what in addresses:
                 slug, _space, value = rest.partition(" ")
-                told[what][slug] = value
-        yield running, told
+                addresses[what][slug] = value
+        yield running, addresses
 
 
 def look(page: Page, axe_script: str, width: int) -> list[str]:
-    """What axe finds on the page; fails where it is wider than the window."""
+    """Return axe's violations; fail if the page is wider than its window."""
     page.evaluate(axe_script)
-    found = page.evaluate("axe.run()")["violations"]
+    violations = page.evaluate("axe.run()")["violations"]
     assert page.evaluate("document.documentElement.scrollWidth") <= width, page.url
-    return [f"{page.url}: {rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]
+    return [f"{page.url}: {rule['id']}: {node['html']}" for rule in violations for node in rule["nodes"]]
 
 
 @pytest.mark.parametrize(
     "width, scheme", [pytest.param(1280, "light", marks=pytest.mark.soak), (320, "dark")]
 )
 def test_they_are_accessible(steps_site, browser: Browser, axe_script: str, width: int, scheme) -> None:
-    site, told = steps_site
+    site, addresses = steps_site
     context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
-    page, found = context.new_page(), []
-    for token in told["LINK"].values():
+    page, problems = context.new_page(), []
+    for token in addresses["LINK"].values():
         page.goto(f"{site.url}/join/{token}/")
         follow(page.locator("button[name=consent][value=yes]"))
         page.wait_for_url("**/item/1/")
         assert page.locator(".program-step").count() > 1
-        found += look(page, axe_script, width)
+        problems += look(page, axe_script, width)
     page.goto(f"{site.url}/accounts/login/")
     page.get_by_label("User name").fill("boss")
     page.get_by_label("Password").fill("bosspass12")
     follow(page.get_by_role("button", name="Log in"))
-    for address in told["ITEM"].values():
+    for address in addresses["ITEM"].values():
         for path in (address, address.partition("net/")[0]):
             page.goto(f"{site.url}{path}")
-            found += look(page, axe_script, width)
+            problems += look(page, axe_script, width)
     context.close()
-    assert found == []
+    assert problems == []
 
 
 def test_images_are_drawn_without_scripts(steps_site, browser: Browser) -> None:
-    site, told = steps_site
+    site, addresses = steps_site
     context = browser.new_context(java_script_enabled=False)
     page, loaded = context.new_page(), []
     page.on("response", lambda answer: loaded.append(answer.status) if "/image/" in answer.url else None)
-    page.goto(f"{site.url}/join/{told['LINK']['scenes']}/")
+    page.goto(f"{site.url}/join/{addresses['LINK']['scenes']}/")
     follow(page.locator("button[name=consent][value=yes]"))
     page.wait_for_url("**/item/1/", wait_until="networkidle")
     assert page.locator(".program-step svg image").count() > 0

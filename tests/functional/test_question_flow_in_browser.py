@@ -1,4 +1,7 @@
-"""Questions that depend on answers in a browser, and conditions that ask different questions in a report."""
+"""Questions that depend on answers, in a browser and in a report.
+
+In the report, conditions ask different questions.
+"""
 
 from __future__ import annotations
 
@@ -125,11 +128,11 @@ def rows(folder: Path, name: str) -> list[dict[str, str]]:
 @pytest.mark.soak
 def test_planted_effects_are_found_where_conditions_ask_different_questions(study_site: Site, tmp_path: Path):
     bundle, report = tmp_path / "bundle", tmp_path / "report"
-    said = study_site.manage(
+    output = study_site.manage(
         "simulate_participants", "flow", "-n", "60", "--behaviour", "random",
         "--effect", f"{PLAIN}:correctness_rating={SHIFT}", "--seed", "1",
     )  # fmt: skip
-    assert "60 completed" in said
+    assert "60 completed" in output
     study_site.manage("export_results", "flow", "--out", str(bundle))
     bots = [row for row in rows(bundle, "trials") if row["mode"] == "bot"]
     assert {bool(row["helpfulness"]) for row in bots if row["condition"] == "right"} == {True}
@@ -138,15 +141,15 @@ def test_planted_effects_are_found_where_conditions_ask_different_questions(stud
         assert bool(row["which"]) == (row["used"] == "true")
         assert row["which_order"].endswith("other") if row["which"] else row["which_order"] == ""
         assert row["age_declined"] == "false"
-    asked = {row["condition"]: row for row in rows(bundle, "post_survey") if row["mode"] == "bot"}
-    assert asked[PLAIN]["relevant_information"] == ""
-    assert asked[PLAIN]["satisfaction"]
-    assert asked["right"]["relevant_information"]
+    surveys = {row["condition"]: row for row in rows(bundle, "post_survey") if row["mode"] == "bot"}
+    assert surveys[PLAIN]["relevant_information"] == ""
+    assert surveys[PLAIN]["satisfaction"]
+    assert surveys["right"]["relevant_information"]
 
     study_site.python("analysis", "report", str(bundle), "--out", str(report))
-    found = differences(report)["agreement", "right", PLAIN]
-    assert abs(float(found["low"]) + float(found["high"]) - 2 * SHIFT) < 0.4
-    assert float(found["p_holm"]) < 0.05
+    difference = differences(report)["agreement", "right", PLAIN]
+    assert abs(float(difference["low"]) + float(difference["high"]) - 2 * SHIFT) < 0.4
+    assert float(difference["p_holm"]) < 0.05
     page = (report / "report.html").read_text(encoding="utf-8")
     assert "not asked" in page
     assert "The condition does not ask for it. Not available: Helpfulness (in right (no explanation))" in page

@@ -1,4 +1,7 @@
-"""A browser answers every kind of question by touch and by keyboard, at many widths, and without scripts."""
+"""A browser answers every kind of question by touch and by keyboard.
+
+It does so at many widths, and without scripts.
+"""
 
 from __future__ import annotations
 

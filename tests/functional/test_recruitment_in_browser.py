@@ -1,4 +1,7 @@
-"""In a browser: from a platform's address to its code and back, withdrawing, and the staff's privacy page."""
+"""Recruitment in a browser: from a platform's address to its code.
+
+The tests also go back to the platform, withdraw, and open the staff's privacy page.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +45,8 @@ def prolific_link(site: Site, person: str, *more: str) -> str:
 def check(page: Page, axe_script: str, name: str) -> None:
     """No rule of axe is broken, and nothing sticks out at the side."""
     page.evaluate(axe_script)
-    found = [rule["id"] for rule in page.evaluate("axe.run()")["violations"]]
-    assert found == [], name
+    violations = [rule["id"] for rule in page.evaluate("axe.run()")["violations"]]
+    assert violations == [], name
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), name
     if SHOTS:
         width = page.viewport_size["width"] if page.viewport_size else 0
@@ -119,5 +122,5 @@ def test_the_privacy_page_of_staff(study_site: Site, browser: Browser, axe_scrip
     expect(staff.get_by_role("status")).to_contain_text("Participant deleted.")
     page.reload()
     expect(page).to_have_url(re.compile(r"/consent/$"))
-    for one in (page, staff):
-        one.close()
+    for tab in (page, staff):
+        tab.close()

@@ -1,4 +1,4 @@
-"""The Python client against a running site, and the notebook that shows it."""
+"""The Python client on a running site, and the notebook that shows it."""
 
 from __future__ import annotations
 
@@ -97,10 +97,10 @@ def questions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_study_from_its_data_to_its_report(
     site: Site, client: Client, questions: Path, tmp_path: Path
 ) -> None:
-    seen: list[JobRow] = []
+    updates: list[JobRow] = []
     job = client.imports.dataset(questions, workspace="main", name="ferries-of-the-client", format="hotpot")
-    done = client.jobs.wait(job["id"], progress=seen.append, timeout=60, every=0.1)
-    assert seen[-1] == done == client.jobs.get(job["id"])
+    done = client.jobs.wait(job["id"], progress=updates.append, timeout=60, every=0.1)
+    assert updates[-1] == done == client.jobs.get(job["id"])
     [dataset] = client.datasets.list(name="ferries-of-the-client")
     assert dataset["questions"] == len(list(client.datasets.questions(dataset["id"]))) == 12
 
@@ -156,7 +156,7 @@ def test_a_file_that_cannot_be_imported(client: Client, tmp_path: Path) -> None:
     preview = client.imports.dataset(path, workspace="main", name="wrong", format="hotpot", dry_run=True)
     result = client.jobs.wait(preview["id"], timeout=60, every=0.1)["result"]
     assert result is not None
-    assert {each["field"] for each in result["refused"]} >= {"entry 1: question", "entry 1: answer"}
+    assert {refusal["field"] for refusal in result["refused"]} >= {"entry 1: question", "entry 1: answer"}
     with pytest.raises(api.Conflict):
         client.imports.apply(preview["id"])
     job = client.imports.dataset(path, workspace="main", name="wrong", format="hotpot")
@@ -171,9 +171,9 @@ def test_people_of_a_workspace(client: Client) -> None:
     [workspace] = client.workspaces.list()
     assert client.workspaces.get(workspace["slug"])["roles"] == ["owner"]
     assert client.workspaces.rename("main", name="Our group")["name"] == "Our group"
-    made = client.workspaces.invite("main", role="analyst", days=3)
-    assert [row["id"] for row in client.workspaces.invitations("main")] == [made["id"]]
-    client.workspaces.revoke("main", made["id"])
+    invitation = client.workspaces.invite("main", role="analyst", days=3)
+    assert [row["id"] for row in client.workspaces.invitations("main")] == [invitation["id"]]
+    client.workspaces.revoke("main", invitation["id"])
     assert list(client.workspaces.invitations("main")) == []
     client.workspaces.give_role("main", user="ada", role="viewer")
     [member] = client.workspaces.end_role("main", user="ada", role="viewer")

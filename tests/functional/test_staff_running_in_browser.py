@@ -1,4 +1,6 @@
-"""The staff pages of a running study in a real browser: accessible at 320 px, and they act.
+"""The staff pages of a running study act in a real browser.
+
+They are accessible at 320 px.
 
 With SCREENSHOTS set to a folder, pictures of the pages are written there.
 """
@@ -43,7 +45,10 @@ print(run.pk)
 
 @pytest.fixture(scope="module")
 def study(empty_site: EmptySite) -> Iterator[tuple[Site, str, int]]:
-    """A site with a study, some participants, and a queue with a disagreement: site, slug, key of the run."""
+    """A site with a study, participants and a queue with a disagreement.
+
+    It gives the site, the slug and the key of the run.
+    """
     with empty_site() as running:
         slug = "example"
         load_example(running, slug=slug, questions=10, items=5)
@@ -67,14 +72,14 @@ def picture(page: Page, name: str, width: int) -> None:
 
 def problems_of(page: Page, axe_script: str, name: str, width: int) -> list[str]:
     page.evaluate(axe_script)
-    found = [
+    problems = [
         f"{name}: {rule['id']}: {node['html']}"
         for rule in page.evaluate("axe.run({iframes: false})")["violations"]
         for node in rule["nodes"]
     ]
     if not fits(page):
-        found.append(f"{name}: wider than {width} px")
-    return found
+        problems.append(f"{name}: wider than {width} px")
+    return problems
 
 
 def test_pages_that_no_link_leads_to_are_accessible(
@@ -86,7 +91,7 @@ def test_pages_that_no_link_leads_to_are_accessible(
     log_in(page, site)
     page.goto(f"{site.url}/staff/correctness/{run}/judge/")
     picture(page, "judge", width)
-    found = problems_of(page, axe_script, "judge", width)
+    problems = problems_of(page, axe_script, "judge", width)
     page.goto(f"{site.url}/staff/sample-size/")
     # So few are done at once, but on a busy machine by a worker.
     page.get_by_label("Items per participant").fill("5")
@@ -94,8 +99,8 @@ def test_pages_that_no_link_leads_to_are_accessible(
     follow(page.get_by_role("button", name="Simulate"))
     expect(page.get_by_text("participants per condition").first).to_be_visible(timeout=120_000)
     picture(page, "sample-size-result", width)
-    found += problems_of(page, axe_script, "result", width)
-    assert found == []
+    problems += problems_of(page, axe_script, "result", width)
+    assert problems == []
 
 
 def test_the_values_of_charts_by_pointer_and_keys(study: tuple[Site, str, int], page: Page):

@@ -1,8 +1,8 @@
-"""Two ways through the whole site in a real browser, without a shell: a researcher's and a manager's.
+"""A researcher and a manager use the whole site in a real browser.
 
-The researcher brings questions and predictions to a report, the manager brings image pairs to exported gold.
-Each step is done at the width of a phone, of a laptop or of a wide screen, with workers that really run.
-With SCREENSHOTS set to a folder, pictures of the pages are written there.
+They need no shell. The researcher brings questions and predictions to a report, the manager brings image
+pairs to exported gold. Each step is done at the width of a phone, of a laptop or of a wide screen, with
+workers that really run. With SCREENSHOTS set to a folder, pictures of the pages are written there.
 """
 
 from __future__ import annotations
@@ -131,7 +131,10 @@ ON_THE_SAMPLE = pytest.mark.usefixtures("sample")
 
 
 class TestAResearcher:
-    """From a file of questions to a report; each test goes on where the one before it ended."""
+    """From a file of questions to a report.
+
+    Each test goes on where the one before it ended.
+    """
 
     def test_a_broken_file_says_where_and_stores_nothing(
         self, at: Opened, look: Looked, tmp_path: Path
@@ -302,7 +305,7 @@ class TestAResearcher:
         page.goto(f"{site.url}{STUDY}participants/")
         follow(page.locator("tbody a").first)
         expect(page.get_by_text("Your role reads participants and changes nothing.")).to_be_visible()
-        token = next(each["value"] for each in page.context.cookies() if each["name"] == "csrftoken")
+        token = next(cookie["value"] for cookie in page.context.cookies() if cookie["name"] == "csrftoken")
         refused = page.request.post(
             f"{page.url}withdraw/", form={"csrfmiddlewaretoken": token}, headers={"Referer": page.url}
         )
@@ -359,7 +362,10 @@ def test_predictions_of_a_served_system(site: Site, at: Opened, look: Looked, tm
 
 
 class TestAManager:
-    """From a zip file to gold; each test goes on where the one before it ended."""
+    """From a zip file to gold.
+
+    Each test goes on where the one before it ended.
+    """
 
     def upload(self, page: Page, name: str, content: bytes) -> None:
         kind = "application/octet-stream"

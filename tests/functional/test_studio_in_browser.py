@@ -1,4 +1,6 @@
-"""The studio in a real browser: accessible at 320 px, live preview, and a study by keyboard.
+"""The studio in a real browser: live preview, and a study by keyboard.
+
+Its pages are accessible at 320 px.
 
 With SCREENSHOTS set to a folder, pictures of the pages are written there.
 """
@@ -21,7 +23,7 @@ pytestmark = pytest.mark.service
 
 @pytest.fixture(scope="module")
 def site(empty_site: EmptySite) -> Iterator[Site]:
-    """A site with a dataset, a system's answers and a study that came from a file."""
+    """A site with a dataset, a system's answers and a study from a file."""
     with empty_site(worker=False) as running:
         load_example(running, slug="example", questions=30, items=5)
         running.manage("shell", "--no-imports", "--command", ADD_STAFF)
@@ -34,7 +36,7 @@ def test_the_pages_are_accessible(site: Site, browser: Browser, axe_script: str)
     page = browser.new_context(viewport={"width": width, "height": 900}).new_page()
     log_in(page, site)
     page.goto(f"{site.url}/staff/studio/")
-    found = problems_of(page, axe_script, "home", width)
+    problems = problems_of(page, axe_script, "home", width)
     picture(page, "studio-home", width)
     page.get_by_label("Title", exact=True).fill("Do the explanations help?")
     page.get_by_label("Short name").fill(f"look-{width}")
@@ -58,18 +60,18 @@ def test_the_pages_are_accessible(site: Site, browser: Browser, axe_script: str)
         page.goto(f"{at}{name}/")
         page.wait_for_load_state("load")
         picture(page, f"studio-{name.replace('/', '-')}", width)
-        found += problems_of(page, axe_script, name, width)
+        problems += problems_of(page, axe_script, name, width)
     page.goto(f"{at}step/questionnaire/scales/questionnaire.post_survey/")
     picture(page, "studio-scales", width)
-    found += problems_of(page, axe_script, "scales", width)
+    problems += problems_of(page, axe_script, "scales", width)
     for name in ("consent", "item", "survey", "done"):
         page.goto(f"{at}preview/texts/?preview_page={name}")
-        found += problems_of(page, axe_script, f"preview of {name}", width)
-    assert found == []
+        problems += problems_of(page, axe_script, f"preview of {name}", width)
+    assert problems == []
 
 
 def focused(page: Page) -> str:
-    """What is focused as a person would name it: the label or words of it."""
+    """Return the name of the focused element: its label or its words."""
     name: str = page.evaluate(
         """() => {
             const at = document.activeElement;
@@ -83,13 +85,13 @@ def focused(page: Page) -> str:
 
 def go_to(page: Page, start: str, most: int = 150) -> None:
     """Press Tab until something whose name begins so is focused."""
-    seen = []
+    names = []
     for _press in range(most):
         page.keyboard.press("Tab")
-        seen.append(focused(page))
-        if seen[-1].startswith(start):
+        names.append(focused(page))
+        if names[-1].startswith(start):
             return
-    raise AssertionError(f"no Tab leads to {start!r}, only to {seen}")
+    raise AssertionError(f"no Tab leads to {start!r}, only to {names}")
 
 
 def type_into(page: Page, field: str, text: str) -> None:

@@ -1,4 +1,7 @@
-"""The pages of a simulation and of a preference study in a real browser: by keyboard and touch, with axe."""
+"""A simulation and a preference study in a real browser.
+
+The tests answer by keyboard and touch, and axe looks at the pages.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,10 @@ for study in {studies!r}:
 
 @pytest.fixture(scope="module")
 def site(empty_site: EmptySite) -> Iterator[Site]:
-    """The studies of docs/examples, with two items in each block of the simulation."""
+    """A site with the studies of docs/examples.
+
+    The simulation has two items in each block.
+    """
     examples = list(generate("test", 40, 1))
     right, wrong = (make_predictions(examples, right=is_right) for is_right in (True, False))
     mixed: dict[str, Any] = dict(right)
@@ -60,7 +66,10 @@ def site(empty_site: EmptySite) -> Iterator[Site]:
 
 
 def to_the_end(page: Page, *, touch: bool) -> Iterator[str]:
-    """Answer every page by touch, or by keyboard alone; yields the name of each before it is answered."""
+    """Answer every page by touch, or by keyboard alone.
+
+    Yield the number of each page before it is answered.
+    """
     number = 0
     while page.locator("form[data-timed]").count():
         number += 1
@@ -104,26 +113,26 @@ def test_a_person_gets_to_the_end(
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, has_touch=touch, is_mobile=touch
     )
-    page, problems, seen = context.new_page(), [], []
+    page, problems, numbers = context.new_page(), [], []
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.goto(make_link(site, f"world-{study}"))
     follow(page.get_by_role("button", name="I agree to take part"))
-    for place in to_the_end(page, touch=touch):
-        seen.append(place)
-        picture(page, f"{study}-{place}", width)
+    for number in to_the_end(page, touch=touch):
+        numbers.append(number)
+        picture(page, f"{study}-{number}", width)
         page.evaluate(axe_script)
         for rule in page.evaluate("axe.run()")["violations"]:
-            problems.extend(f"{place}: {rule['id']}: {node['html']}" for node in rule["nodes"])
+            problems.extend(f"{number}: {rule['id']}: {node['html']}" for node in rule["nodes"])
         assert page.evaluate("document.documentElement.scrollWidth") <= width, page.url
         if page.get_by_role("timer").count():  # it stays in sight, and covers no word
             clock, title = (page.locator(name).bounding_box() for name in (".time-left", ".brand"))
             assert clock
             assert title
-            assert title["x"] + title["width"] <= clock["x"], place
-        if place == str(pages):
+            assert title["x"] + title["width"] <= clock["x"], number
+        if number == str(pages):
             survey = "You have answered all questions" if study == "preference" else "Final questions"
             expect(page.get_by_role("heading", level=1)).to_have_text(survey)
     assert problems == []
-    assert len(seen) == pages
+    assert len(numbers) == pages
     expect(page.locator(".code")).not_to_be_empty()
     context.close()

@@ -1,4 +1,7 @@
-"""The tutorial of a study does what it says: commands, pages, fields and buttons, in its order."""
+"""The tutorial of a study does what it says, in its order.
+
+The test follows its commands, pages, fields and buttons.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from tests.functional.test_staff_running_in_browser import ADD_STAFF, log_in
 pytestmark = pytest.mark.service
 
 PAGE = (ROOT / "docs/tutorials/study.md").read_text(encoding="utf-8")
-# What the page tells to do: commands in a block, an address, a row of a table, or a button or link in bold.
+# A step of the page: commands in a block, an address, a row of a table, or a button or link in bold.
 STEP = re.compile(
     r"```sh\n(?P<shell>.*?)```|<(?P<address>http://127\.0\.0\.1:8000/[^>]*)>"
     r"|^\| (?P<field>[^|]+) \| (?P<value>[^|]+) \|$|\*\*(?P<press>[^*]+)\*\*",
@@ -36,15 +39,15 @@ class Step(NamedTuple):
 
 
 def steps() -> Iterator[Step]:
-    for found in STEP.finditer(PAGE):
-        if found["shell"]:
-            yield from (Step("shell", line) for line in found["shell"].splitlines())
-        elif found["address"]:
-            yield Step("address", found["address"])
-        elif found["press"]:
-            yield Step("press", found["press"])
-        elif found["field"] not in ("field", "---"):
-            yield Step("field", found["field"], found["value"])
+    for match in STEP.finditer(PAGE):
+        if match["shell"]:
+            yield from (Step("shell", line) for line in match["shell"].splitlines())
+        elif match["address"]:
+            yield Step("address", match["address"])
+        elif match["press"]:
+            yield Step("press", match["press"])
+        elif match["field"] not in ("field", "---"):
+            yield Step("field", match["field"], match["value"])
 
 
 def test_the_page_has_what_the_test_looks_for():
@@ -72,9 +75,9 @@ def run(site: Site, line: str, build: Path) -> str:
     return site.manage(*words, *(["--resamples", "200"] if "report" in words else []))
 
 
-def visible(found: Locator) -> Locator:
+def visible(locator: Locator) -> Locator:
     """The last of several that can be seen: the page says so where it matters."""
-    return found.locator("visible=true").last
+    return locator.locator("visible=true").last
 
 
 def fill(page: Page, label: str, value: str) -> None:
@@ -87,16 +90,16 @@ def fill(page: Page, label: str, value: str) -> None:
 
 def press(page: Page, name: str) -> None:
     pattern = re.compile(rf"^(\d )?{re.escape(name)}( ?:| \d+ to do|$)")
-    found = page.get_by_role("button", name=pattern).or_(page.get_by_role("link", name=pattern))
-    follow(visible(found))
+    target = page.get_by_role("button", name=pattern).or_(page.get_by_role("link", name=pattern))
+    follow(visible(target))
 
 
 def test_it_works(site: Site, browser: Browser, tmp_path: Path):
     page = browser.new_context().new_page()
-    said = []
+    outputs = []
     for step in steps():
         if step.kind == "shell":
-            said.append(run(site, step.what, tmp_path))
+            outputs.append(run(site, step.what, tmp_path))
         elif step.kind == "field":
             fill(page, step.what, step.value)
         elif step.kind == "press":
@@ -114,7 +117,7 @@ def test_it_works(site: Site, browser: Browser, tmp_path: Path):
             visitor = browser.new_context().new_page()
             visitor.goto(link)
             expect(visitor.get_by_text("It takes about 15 minutes.")).to_be_visible()
-    assert "40 completed" in said[-3]
+    assert "40 completed" in outputs[-3]
     bundle, report = tmp_path / "tutorial-bundle", tmp_path / "tutorial-report"
     flow = (bundle / "participants.csv").read_text(encoding="utf-8")
     for condition in ("qi2019", "select-and-forget", "ground truth", "qi2019 (no explanation)"):

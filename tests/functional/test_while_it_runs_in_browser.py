@@ -1,4 +1,7 @@
-"""Answers not sent yet, openings of articles, tabs and the code, as a browser keeps and shows them."""
+"""A running study's pages, as a browser keeps and shows them.
+
+They hold answers not sent yet, openings of articles, tabs and the code.
+"""
 
 from __future__ import annotations
 
@@ -177,12 +180,12 @@ def test_the_end_has_one_code_that_can_be_copied(
     page.get_by_role("button", name="Copy the code").click()
     expect(page.get_by_role("status")).to_have_text("Copied.")
     assert page.evaluate("navigator.clipboard.readText()") == code
-    found: list[str] = []
+    problems: list[str] = []
 
     def look() -> None:
         page.evaluate(axe_script)
         for rule in page.evaluate("axe.run()")["violations"]:
-            found.extend(f"{page.url}: {rule['id']}: {node['html']}" for node in rule["nodes"])
+            problems.extend(f"{page.url}: {rule['id']}: {node['html']}" for node in rule["nodes"])
         assert page.evaluate("document.documentElement.scrollWidth") <= 320, page.url
 
     look()
@@ -195,7 +198,7 @@ def test_the_end_has_one_code_that_can_be_copied(
     look()
     follow(page.get_by_role("button", name="Withdraw my answers"))
     expect(page.get_by_role("heading", name="You have withdrawn")).to_be_visible()
-    assert found == []
+    assert problems == []
     context.close()
 
 
@@ -232,8 +235,8 @@ def test_fields_of_every_kind_are_kept_and_hidden_ones_are_not(page: Page):
     page.locator("[name=e]").press("!")
     page.evaluate("document.forms[0].elements.changes_a.value = '4'")
     page.reload()
-    kept = page.evaluate(values).replace("\r", "")
-    assert kept == "page_key=1,changes_a=,a=2,b=1,c=3,5,c=four,d=7,e=a text\nof two lines!,f=y,trap="
+    fields = page.evaluate(values).replace("\r", "")
+    assert fields == "page_key=1,changes_a=,a=2,b=1,c=3,5,c=four,d=7,e=a text\nof two lines!,f=y,trap="
     page.goto("http://kept.test/form/2")  # the next page, or the next person
     assert page.evaluate(values) == empty.replace("page_key=1", "page_key=2")
     page.goto("http://kept.test/form/1")

@@ -31,8 +31,8 @@ ODD: list[Any] = [
 
 def valid_files(folder: Path) -> dict[str, bytes]:
     """Return the content of one file of each format."""
-    asked = [{"id": f"q{at}", "question": "Who?", "answers": [{"text": "Ann"}]} for at in range(3)]
-    squad = {"data": [{"title": "T", "paragraphs": [{"context": "Ann sang.", "qas": asked}]}]}
+    questions = [{"id": f"q{at}", "question": "Who?", "answers": [{"text": "Ann"}]} for at in range(3)]
+    squad = {"data": [{"title": "T", "paragraphs": [{"context": "Ann sang.", "qas": questions}]}]}
     ids = ["q0", "q1", "q2"]
     predictions = {"answer": dict.fromkeys(ids, "Ann"), "sp": {key: [["Night Ferry 0", 0]] for key in ids}}
     predictions["answer_location"] = {"q0": ["Oslo", 0, 0, 4]}
@@ -63,7 +63,7 @@ def evidence_files() -> dict[str, bytes]:
     """Return a file of each format of claims, paragraphs and rationales."""
     claim = {"claim": "Ada sang.", "label": "SUPPORTED", "context": [["Ada", ["Ada sang."]]]}
     paragraph = {"title": "Ada", "paragraph_text": "Ada sang.", "is_supporting": True}
-    asked = {"question": "Who?", "answer": "Ada", "paragraphs": [paragraph, paragraph]}
+    question = {"question": "Who?", "answer": "Ada", "paragraphs": [paragraph, paragraph]}
     pair = {"premise": "Ada sang.", "hypothesis": "She sang.", "label": "entailment"}
     named = {"claim": "Ada sang.", "label": "SUPPORTS", "evidence": [[[1, 2, "Ada", 0]], [[1, 3, "Ada", 1]]]}
     verdict = {"sentences": [0], "label": "SUPPORT"}
@@ -74,7 +74,7 @@ def evidence_files() -> dict[str, bytes]:
     judged = {"query": "Is it good?", "classification": "POS", "evidences": [[span]]}
     return {
         "claims": lines(claim | {"uid": f"c{at}"} for at in range(3)),
-        "musique": lines(asked | {"id": f"2hop__{at}"} for at in range(3)),
+        "musique": lines(question | {"id": f"2hop__{at}"} for at in range(3)),
         "changed": lines(
             [drafted, *({"id": f"q{at}:1", "source_item_id": "q", **changed} for at in range(2))]
         ),
@@ -101,7 +101,7 @@ def evidence_files() -> dict[str, bytes]:
 
 
 def spoiled(name: str, valid: bytes, rng: random.Random) -> tuple[str, bytes]:
-    """Return the name of an upload with one to three mistakes, and its content."""
+    """Return the name and content of an upload with one to three mistakes."""
     if valid.startswith(b"PK"):
         return f"{name}.zip", _spoiled_zip(valid, rng)
     content = valid

@@ -1,4 +1,4 @@
-"""Import malformed files of every format, and tell which end otherwise than with findings."""
+"""Import malformed files and list those that end without findings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check_imports(count: int, seed: int, folder: Path) -> tuple[list[str], Count
         folder: An empty folder. `settings.JOB_FOLDER` and the images of the site have to be temporary, too.
 
     Returns:
-        What ends otherwise than it should, and the number of files by their end.
+        The files that end otherwise than they should, and the number of files by their end.
     """
     wrong: list[str] = []
     ends: Counter[str] = Counter()
@@ -80,11 +80,11 @@ class _Site:
             return "stored"
         assert done.result["refused"], done.error
         assert [model.objects.count() for model in TABLES] == before, "a refused file stores something"
-        for each in done.result["refused"]:
-            assert each["file"], each
-            assert each["reason"], each
-            assert each["line"] or each["file"].endswith(WITHOUT_LINES), each
-            assert "/" not in each["file"] or each["file"].startswith(FOLDERS), each
+        for finding in done.result["refused"]:
+            assert finding["file"], finding
+            assert finding["reason"], finding
+            assert finding["line"] or finding["file"].endswith(WITHOUT_LINES), finding
+            assert "/" not in finding["file"] or finding["file"].startswith(FOLDERS), finding
         return "refused"
 
     def _run(self, name: str, upload: str, content: bytes, *, dry_run: bool) -> Job:

@@ -1,4 +1,7 @@
-"""Malformed files of every format end with findings that have file and line, and store nothing."""
+"""Malformed files of every format end with findings and store nothing.
+
+The findings have file and line.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,7 @@
-"""Jobs: an import runs, is previewed, refused, cancelled, given up, and seen by its owner alone."""
+"""Tests of jobs: an import, its preview, refusal, cancelling and end.
+
+Its owner alone sees it.
+"""
 
 import json
 import os
@@ -45,10 +48,10 @@ def user() -> User:
 def questions(number: int = 3) -> bytes:
     rows = [
         {
-            "_id": f"q{each}", "question": "Who?", "answer": "Ada", "supporting_facts": [["A", 0]],
+            "_id": f"q{index}", "question": "Who?", "answer": "Ada", "supporting_facts": [["A", 0]],
             "context": [["A", ["Ada."]]],
         }
-        for each in range(number)
+        for index in range(number)
     ]  # fmt: skip
     return json.dumps(rows).encode()
 
@@ -124,13 +127,13 @@ def test_a_job_that_holds_the_write_lock_is_cancelled(
     user: User, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-    begun, told = threading.Event(), threading.Event()
+    begun, cancelled = threading.Event(), threading.Event()
 
     def work(job: Job, report: jobs.Report) -> jobs.JobResult:
         with transaction.atomic():
             Dataset.objects.create(name="half", workspace=job.workspace)
             begun.set()
-            assert told.wait(20)
+            assert cancelled.wait(20)
             report(1, 1)
         raise AssertionError("the work went on")
 
@@ -142,7 +145,7 @@ def test_a_job_that_holds_the_write_lock_is_cancelled(
 
     def ask(job_id: int) -> None:
         ask_to_cancel(job_id)
-        told.set()
+        cancelled.set()
 
     job = importing(user, questions())
     monkeypatch.setattr(jobs, "load_job_function", lambda _kind: work)
@@ -200,22 +203,22 @@ def test_a_worker_that_lost_its_job_leaves_the_files_of_the_other(
     user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = importing(user, questions())
-    made: list[Path] = []
+    paths: list[Path] = []
 
     def work(job: Job, report: jobs.Report) -> jobs.JobResult:
-        made.append(jobs.allocate_file("answers.csv"))
-        made[-1].write_text("all of them")
-        if len(made) == 1:
+        paths.append(jobs.allocate_file("answers.csv"))
+        paths[-1].write_text("all of them")
+        if len(paths) == 1:
             Job.objects.update(status=Job.Status.PENDING, lease=None)  # as if this worker were gone
             run_job(job_id=job.pk)
             report(1, 1)
-        return jobs.JobResult(file=made[-1])
+        return jobs.JobResult(file=paths[-1])
 
     monkeypatch.setattr(jobs, "load_job_function", lambda _kind: work)
     run_job(job_id=job.pk)
     job.refresh_from_db()
-    assert (job.status, jobs.get_job_folder() / job.file) == (Job.Status.DONE, made[1])
-    assert [path.exists() for path in made] == [False, True]
+    assert (job.status, jobs.get_job_folder() / job.file) == (Job.Status.DONE, paths[1])
+    assert [path.exists() for path in paths] == [False, True]
 
 
 def test_old_files_that_no_job_names_are_deleted(user: User) -> None:
@@ -344,7 +347,10 @@ def test_a_job_is_out_of_reach_once_the_role_has_ended(user: User, client: Clien
 
 
 def shown_jobs(client: Client) -> list[set[int]]:
-    """Return the keys of the jobs in the API, in its lines, on the page of jobs and on the start page."""
+    """Return the keys of the jobs that each page shows.
+
+    The pages are those of the API, its lines, the page of jobs and the start page.
+    """
     lines = client.get("/api/v1/jobs/", headers={"accept": "application/x-ndjson"})
     pages = [client.get(address).content.decode() for address in ("/jobs/", "/start/")]
     return [

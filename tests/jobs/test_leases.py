@@ -1,4 +1,4 @@
-"""A job whose worker is gone begins again, once; a slow worker keeps its job."""
+"""A job begins again once if its worker is gone; a slow one keeps its job."""
 
 from __future__ import annotations
 
@@ -91,18 +91,18 @@ def test_a_worker_that_lost_its_job_stores_nothing(job: Job, monkeypatch: pytest
         Job.objects.filter(pk=job.pk).update(lease=uuid4())  # another worker has taken it
         path = jobs.allocate_file("report.txt")
         path.write_text("Done twice.")
-        made.append(path)
+        paths.append(path)
         if job.options.get("reports"):
             report(1, 1)
             raise AssertionError("the work went on")
         return jobs.JobResult(file=path)
 
-    made: list[Any] = []
+    paths: list[Any] = []
     monkeypatch.setattr(jobs, "load_job_function", lambda _kind: work)
     run_job(job_id=job.pk)
     job.refresh_from_db()
     assert (job.status, job.file) == (Job.Status.RUNNING, "")
-    assert not made[0].exists()
+    assert not paths[0].exists()
     Job.objects.update(status=Job.Status.PENDING, lease=None, options={"reports": True})
     run_job(job_id=job.pk)
     job.refresh_from_db()

@@ -1,4 +1,4 @@
-"""One id follows from the page over the queue to the batch that the model server computes."""
+"""One ID follows from the page over the queue to the model server's batch."""
 
 import logging
 from typing import Any
@@ -33,12 +33,12 @@ class TestPages:
         assert client.get("/", headers={"X-Request-ID": "proxy-7.a"}).headers["X-Request-ID"] == "proxy-7.a"
         assert request_ids.format_label() == ""
 
-    @pytest.mark.parametrize("given", ["", "a b", "x" * 65, "a\x1b[31m", "ü"])
-    def test_an_id_that_could_spoil_a_log_is_replaced(self, given):
-        request = RequestFactory().get("/", headers={"X-Request-ID": given})
-        found = RequestId(lambda _: HttpResponse())(request).headers["X-Request-ID"]
-        assert len(found) == 32
-        assert found != given
+    @pytest.mark.parametrize("request_id", ["", "a b", "x" * 65, "a\x1b[31m", "ü"])
+    def test_an_id_that_could_spoil_a_log_is_replaced(self, request_id):
+        request = RequestFactory().get("/", headers={"X-Request-ID": request_id})
+        replacement = RequestId(lambda _: HttpResponse())(request).headers["X-Request-ID"]
+        assert len(replacement) == 32
+        assert replacement != request_id
 
     def test_a_page_that_breaks_leaves_no_id_behind(self):
         def breaks(_: HttpRequest) -> HttpResponse:
@@ -101,7 +101,11 @@ def test_one_id_follows_from_the_page_to_the_batch(model_server, caplog):
         model_server.close()
     assert run.predictions.count() == 3
     expected = f"page-1.{run.pk}-{first}-{last}"
-    lines = [(one.getMessage(), vars(one)["fields"]) for one in caplog.records if hasattr(one, "fields")]
+    lines = [
+        (record.getMessage(), vars(record)["fields"])
+        for record in caplog.records
+        if hasattr(record, "fields")
+    ]
     assert expected in [fields["request_id"] for event, fields in lines if event == "request"]
     (batch,) = [fields for event, fields in lines if event == "batch"]
     assert batch["request_ids"] == (expected,)

@@ -1,4 +1,7 @@
-"""Webhooks: signed, at least once, tried again, and never to what only this machine reaches."""
+"""Webhooks are signed, delivered at least once and tried again.
+
+They never go to addresses that only this machine reaches.
+"""
 
 import hashlib
 import hmac
@@ -30,7 +33,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
 class Receiver:
-    """A server on loopback that keeps what it gets and answers as it is told."""
+    """A server on loopback that keeps what it gets and answers with `status`."""
 
     def __init__(self) -> None:
         self.got: list[tuple[dict[str, str], bytes]] = []
@@ -56,12 +59,12 @@ class Receiver:
 @pytest.fixture
 def receiver(settings: Any) -> Iterator[Receiver]:
     settings.WEBHOOK_ALLOW_PRIVATE = True
-    made = Receiver()
-    thread = threading.Thread(target=made.server.serve_forever, daemon=True)
+    webhook_receiver = Receiver()
+    thread = threading.Thread(target=webhook_receiver.server.serve_forever, daemon=True)
     thread.start()
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
+    yield webhook_receiver
+    webhook_receiver.server.shutdown()
+    webhook_receiver.server.server_close()
     thread.join()
 
 
@@ -74,16 +77,16 @@ def happen(webhook: Webhook, kind: str = "gold_set") -> None:
 
 
 def run() -> None:
-    """Let the worker do what is due: the sweep, and the tasks that it enqueues."""
+    """Let the worker do what is due: the sweep and the tasks it enqueues."""
     for pk in list(Webhook.objects.values_list("pk", flat=True)):
         tasks.deliver_to("annotation.Delivery", pk)
 
 
 def wait(seconds: float) -> None:
     """Let time pass: what is due later is due now."""
-    for one in Delivery.objects.filter(next_at__isnull=False):
-        assert one.next_at is not None
-        Delivery.objects.filter(pk=one.pk).update(next_at=one.next_at - timedelta(seconds=seconds))
+    for delivery in Delivery.objects.filter(next_at__isnull=False):
+        assert delivery.next_at is not None
+        Delivery.objects.filter(pk=delivery.pk).update(next_at=delivery.next_at - timedelta(seconds=seconds))
 
 
 def test_it_works(receiver: Receiver) -> None:
@@ -94,9 +97,9 @@ def test_it_works(receiver: Receiver) -> None:
     ((headers, body),) = receiver.got
     assert json.loads(body)["data"] == {"item": "Straße 1"}
     assert headers["Touchstone-Event"] == "gold_set"
-    moment, told = (part.partition("=")[2] for part in headers["Touchstone-Signature"].split(","))
+    moment, signature = (part.partition("=")[2] for part in headers["Touchstone-Signature"].split(","))
     expected = hmac.new(webhook.secret.encode(), f"{moment}.".encode() + body, hashlib.sha256)
-    assert hmac.compare_digest(told, expected.hexdigest())
+    assert hmac.compare_digest(signature, expected.hexdigest())
     assert abs(int(moment) - timezone.now().timestamp()) < 60
     delivery = webhook.deliveries.get(kind="gold_set")
     assert (delivery.attempts, delivery.next_at, delivery.last_error) == (1, None, "")

@@ -1,4 +1,7 @@
-"""Fifty simulated annotators at once over HTTP fill every place once. How fast is for the benchmark."""
+"""Fifty annotators at once over HTTP fill every place once.
+
+They are simulated; the benchmark measures how fast they are served.
+"""
 
 from __future__ import annotations
 
@@ -76,21 +79,21 @@ def test_fifty_annotators_fill_every_place_once(annotation_site: Site):
         command, cwd=ROOT, input=json.dumps(sessions), capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    report = json.loads(done.stdout)
     stored = shell(annotation_site, STORED.format(slug=slug))
     assert stored["items"] == [[k, k, k]]
     assert stored["most_of_an_item"] == 1
-    assert stored["works"] == sorted(told["submitted"])
-    assert stored["operations"] == sorted(told["saved"])
-    assert told["users"] == ANNOTATORS
+    assert stored["works"] == sorted(report["submitted"])
+    assert stored["operations"] == sorted(report["saved"])
+    assert report["users"] == ANNOTATORS
 
 
 def test_the_command_says_what_its_bots_did_and_that_all_of_it_is_stored(annotation_site: Site):
     shell(annotation_site, SEED.format(slug="told", k=2, items=6, annotators=1))
     mix = "careful=1,sloppy=1,fast=1,offline=1"
-    told = annotation_site.manage("simulate_annotators", "told", "-n", "4", "--behaviour", mix)
-    assert re.search(r"4 bots: 12 items handed in with \d+ operations", told)
-    assert re.search(r"stored: all \d+ operations, each once, and nothing else", told)
+    output = annotation_site.manage("simulate_annotators", "told", "-n", "4", "--behaviour", mix)
+    assert re.search(r"4 bots: 12 items handed in with \d+ operations", output)
+    assert re.search(r"stored: all \d+ operations, each once, and nothing else", output)
     again = annotation_site.manage("simulate_annotators", "told", "-n", "1")
     assert "1 bot: 0 items handed in" in again
 
@@ -109,10 +112,10 @@ def test_the_command_says_in_one_sentence_what_is_wrong(annotation_site: Site):
 def stage(**changed: Any) -> dict[str, Any]:
     fast = {"n": 9, "p50": 4.0, "p95": 9.0, "max": 12.0}
     ms = {act: dict(fast) for act in ("all", "item", "save")}
-    given = {"name": "20 flat out", "users": 20, "think_s": 0.0, "seconds": 8.0, "handed_in": 960,
-             "requests": 1920, "server_cpu_s": 12.0, "load_cpu_s": 1.0, "machine_load": 2.0,
-             "ms": ms}  # fmt: skip
-    return given | changed
+    defaults = {"name": "20 flat out", "users": 20, "think_s": 0.0, "seconds": 8.0, "handed_in": 960,
+                "requests": 1920, "server_cpu_s": 12.0, "load_cpu_s": 1.0, "machine_load": 2.0,
+                "ms": ms}  # fmt: skip
+    return defaults | changed
 
 
 def test_the_benchmark_says_which_bar_was_missed():

@@ -1,4 +1,7 @@
-"""The simulation of sites agrees with the theory of queues, and shows consents that wait for each other."""
+"""The simulation of sites agrees with the theory of queues.
+
+It also shows consents that wait for each other.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Many participants at once lose no row and double none. How fast they are served is for the benchmarks."""
+"""Many participants at once lose no row and double none.
+
+The benchmarks measure how fast they are served.
+"""
 
 from __future__ import annotations
 

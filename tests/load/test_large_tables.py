@@ -1,6 +1,7 @@
-"""Pages over many rows open quickly, and cost hardly more with ten times the rows.
+"""Pages over many rows open quickly.
 
-`python -m benchmarks.site.large_pages` measures the same pages with 100,000 rows of each kind, cold and warm.
+They cost hardly more with ten times the rows. `python -m benchmarks.site.large_pages` measures the same pages
+with 100,000 rows of each kind, cold and warm.
 """
 
 from __future__ import annotations

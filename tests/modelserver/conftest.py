@@ -1,4 +1,7 @@
-"""Folders of tiny encoders, made once: one of the BERT family and one of the RoBERTa family."""
+"""Folders of tiny encoders of the BERT and the RoBERTa family.
+
+Each folder is made once a session.
+"""
 
 import pytest
 import torch
@@ -15,7 +18,10 @@ READING = '{"window": 96, "overlap": 24, "longest": 8, "threshold": 0.33}'
 
 @pytest.fixture(scope="session")
 def gold():
-    """Questions of the generated world, each with articles of about four windows in the folders below."""
+    """Questions of the generated world.
+
+    Each has articles of about four windows in the folders below.
+    """
     return parse_gold(generate("dev", 24, 11), "world")
 
 
@@ -26,12 +32,15 @@ def bert_folder(tmp_path_factory, gold):
     model, tokenizer = create_encoder(
         list_example_texts(gold), torch.device("cpu"), hidden=32, layers=1, heads=2, pieces=800
     )
-    return _written(tmp_path_factory.mktemp("bert"), model, tokenizer)
+    return _save_encoder(tmp_path_factory.mktemp("bert"), model, tokenizer)
 
 
 @pytest.fixture(scope="session")
 def roberta_folder(tmp_path_factory, gold):
-    """Pieces of bytes, in which a space belongs to the word after it; positions begin after the padding's."""
+    """Pieces of bytes, in which a space belongs to the word after it.
+
+    Positions begin after the padding's.
+    """
     learned = Tokenizer(models.BPE(unk_token="<unk>"))
     learned.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     specials = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
@@ -58,7 +67,7 @@ def roberta_folder(tmp_path_factory, gold):
             eos_token_id=2,
         )
     )
-    return _written(tmp_path_factory.mktemp("roberta"), model, tokenizer)
+    return _save_encoder(tmp_path_factory.mktemp("roberta"), model, tokenizer)
 
 
 @pytest.fixture(params=["bert", "roberta"])
@@ -67,7 +76,7 @@ def encoder_folder(request):
     return request.getfixturevalue(f"{request.param}_folder")
 
 
-def _written(folder, model, tokenizer):
+def _save_encoder(folder, model, tokenizer):
     torch.nn.init.normal_(model.qa_outputs.weight, std=2.0)  # so that logits differ, as trained ones do
     save(folder, model, tokenizer, {"reading.json": READING})
     return folder

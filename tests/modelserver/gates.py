@@ -1,4 +1,7 @@
-"""A system that computes only when a test lets it, so that tests decide what waits together."""
+"""A system that computes only when a test opens its gate.
+
+Tests thereby decide which items wait together.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,12 @@ from modelserver.wire.schema import QAItem, QAPrediction
 
 
 def item(name: str, *, words: int = 4, question: str = "Who founded the band?") -> QAItem:
-    """A question of ``words`` words of context and 4 of its own."""
+    """Return a question of 4 words, with ``words`` words of context."""
     return QAItem(id=name, question=question, context=[("Title", ["word " * words])])
 
 
 def waiting(url: str) -> int:
-    """How many items wait at a server, by its own count."""
+    """Return the number of waiting items, as the server counts them."""
     text = httpx.get(f"{url}/metrics", trust_env=False).text
     return int(float(re.findall(r"^modelserver_queue_items (\S+)$", text, re.MULTILINE)[0]))
 
@@ -33,9 +36,9 @@ class GatedSystem(FakeSystem):
         self.batches: list[list[str]] = []
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
-        if [one.id for one in items] == ["warm-up"]:
+        if [question.id for question in items] == ["warm-up"]:
             return super().predict(items)
-        self.batches.append([one.id for one in items])
+        self.batches.append([question.id for question in items])
         self.entered.set()
         assert self.gate.wait(20)
         return super().predict(items)

@@ -20,7 +20,7 @@ from modelserver.wire.errors import Unavailable
 from tests.modelserver.gates import item, waiting
 from tests.waiting import eventually
 
-# What the commands serve in these tests: a system that says when it is at work, and stays until it may go on.
+# The commands serve a system that says when it is at work, and stays until it may go on.
 HELD_SERVER = """
 import pathlib, sys, time
 from modelserver.serving.fake_server import FakeSystem
@@ -127,7 +127,7 @@ class TestUsage:
 
 class TestHardware:
     @pytest.mark.parametrize(
-        ("given", "devices"),
+        ("options", "devices"),
         [
             ({}, ["cpu"] * min(MOST_PROCESSES, len(os.sched_getaffinity(0)))),
             ({"processes": 3}, ["cpu"] * 3),
@@ -135,8 +135,8 @@ class TestHardware:
             ({"device": ("cuda:0", "cuda:1"), "processes": 3}, ["cuda:0", "cuda:1", "cuda:0"]),
         ],
     )
-    def test_devices_are_those_of_the_processes_in_turn(self, given, devices):
-        assert [each.device for each in ComputeOptions(**given).hardware()] == devices
+    def test_devices_are_those_of_the_processes_in_turn(self, options, devices):
+        assert [hardware.device for hardware in ComputeOptions(**options).hardware()] == devices
 
 
 class TestServe:
@@ -173,7 +173,10 @@ class TestServe:
 class TestSignals:
     @pytest.fixture
     def held(self, tmp_path):
-        """Start a process whose system goes on when there is a file of that name beside it."""
+        """Start a process whose system waits for a file.
+
+        The system goes on when the file ``go-on`` lies beside its script.
+        """
         (tmp_path / "held_server.py").write_text(HELD_SERVER)
         path = f"{tmp_path}{os.pathsep}{ROOT}"
         return lambda drain: run_server("held_server", str(drain), PYTHONPATH=path)
@@ -182,13 +185,13 @@ class TestSignals:
     def test_queued_work_is_answered_before_the_process_ends_with_0(self, held, tmp_path, number):
         with held(20) as server, ModelClient(server.url, retry=Retry(total=0)) as client:
             with ThreadPoolExecutor(3) as pool:
-                asked = [pool.submit(client.predict, "fake", [item("a")])]
+                futures = [pool.submit(client.predict, "fake", [item("a")])]
                 eventually((tmp_path / "at-work").exists)
-                asked += [pool.submit(client.predict, "fake", [item(name)]) for name in "bc"]
+                futures += [pool.submit(client.predict, "fake", [item(name)]) for name in "bc"]
                 eventually(lambda: waiting(server.url) == 2)
                 server.process.send_signal(number)
                 (tmp_path / "go-on").touch()
-                answered = [future.result().predictions[0].id for future in asked]
+                answered = [future.result().predictions[0].id for future in futures]
             assert answered == ["a", "b", "c"]
             assert server.process.wait(timeout=10) == 0
 
@@ -211,11 +214,11 @@ class TestSignals:
     def test_a_system_that_hangs_ends_it_with_1_when_the_time_is_up(self, held, tmp_path):
         with held(0.5) as server, ModelClient(server.url, retry=Retry(total=0)) as client:
             with ThreadPoolExecutor(1) as pool:
-                asked = pool.submit(client.predict, "fake", [item("a")])
+                future = pool.submit(client.predict, "fake", [item("a")])
                 eventually((tmp_path / "at-work").exists)
                 server.process.send_signal(signal.SIGTERM)
                 with pytest.raises(Unavailable, match="shut down before it could answer"):
-                    asked.result()
+                    future.result()
             assert server.process.wait(timeout=20) == 1
 
     def test_the_log_is_one_json_object_a_line(self, held, tmp_path):
@@ -239,7 +242,7 @@ class TestPredict:
     )
 
     @pytest.fixture
-    def data(self, tmp_path) -> Path:
+    def question_file(self, tmp_path) -> Path:
         path = tmp_path / "data.json"
         path.write_text(json.dumps(self.ENTRIES))
         return path
@@ -250,9 +253,9 @@ class TestPredict:
             "modelserver.evaluation.predict_file.load_system", lambda name, **_: FakeSystem(name)
         )
 
-    def test_it_works(self, data, tmp_path, capsys):
+    def test_it_works(self, question_file, tmp_path, capsys):
         out = tmp_path / "pred.json"
-        assert main(["predict", "fake", str(data), "--out", str(out)]) == 0
+        assert main(["predict", "fake", str(question_file), "--out", str(out)]) == 0
         assert json.loads(out.read_text()) == {
             "answer": {"a": "Mira Tolland", "b": "no"},
             "sp": {"a": [["Band", 0]], "b": [["Band", 0]]},
@@ -261,7 +264,7 @@ class TestPredict:
             "answer_location": {"a": ["Band", 0, 0, 12]},
         }
         assert f"{out}: 2 predictions of fake" in capsys.readouterr().err
-        assert sorted(tmp_path.iterdir()) == [data, out]
+        assert sorted(tmp_path.iterdir()) == [question_file, out]
 
     @pytest.mark.parametrize(
         ("text", "words"),
@@ -277,42 +280,49 @@ class TestPredict:
              "entry 2: _id: 'a' occurs a second time"),
         ],
     )  # fmt: skip
-    def test_a_malformed_file_names_entry_and_field(self, data, tmp_path, capsys, text, words):
-        data.write_text(text)
-        assert main(["predict", "fake", str(data), "--out", str(tmp_path / "pred.json")]) == 1
-        said = capsys.readouterr().err
-        assert said.startswith(f"error: {data}: ")
-        assert words in said
-        assert list(tmp_path.iterdir()) == [data]
+    def test_a_malformed_file_names_entry_and_field(self, question_file, tmp_path, capsys, text, words):
+        question_file.write_text(text)
+        assert main(["predict", "fake", str(question_file), "--out", str(tmp_path / "pred.json")]) == 1
+        message = capsys.readouterr().err
+        assert message.startswith(f"error: {question_file}: ")
+        assert words in message
+        assert list(tmp_path.iterdir()) == [question_file]
 
     def test_a_missing_file(self, tmp_path, capsys):
         assert main(["predict", "fake", "no.json", "--out", str(tmp_path / "pred.json")]) == 1
         assert capsys.readouterr().err == "error: no.json: No such file or directory\n"
 
-    def test_an_output_that_cannot_be_written_is_said_before_anything_is_computed(self, data, capsys):
-        for out in (data.parent, data.parent / "no" / "pred.json"):
-            assert main(["predict", "fake", str(data), "--out", str(out)]) == 1
+    def test_an_output_that_cannot_be_written_is_said_before_anything_is_computed(
+        self, question_file, capsys
+    ):
+        for out in (question_file.parent, question_file.parent / "no" / "pred.json"):
+            assert main(["predict", "fake", str(question_file), "--out", str(out)]) == 1
             assert capsys.readouterr().err.startswith(f"error: {out}: cannot be written: ")
 
     @pytest.mark.parametrize("trouble", [FAILS, INVALID])
-    def test_a_question_that_fails_stops_it_and_leaves_nothing(self, data, tmp_path, capsys, trouble):
+    def test_a_question_that_fails_stops_it_and_leaves_nothing(
+        self, question_file, tmp_path, capsys, trouble
+    ):
         broken = self.ENTRIES[0] | {"_id": "c", "question": f"Who? {trouble}"}
-        data.write_text(json.dumps([*self.ENTRIES, broken]))
+        question_file.write_text(json.dumps([*self.ENTRIES, broken]))
         out = tmp_path / "pred.json"
-        assert main(["predict", "fake", str(data), "--out", str(out)]) == 1
+        assert main(["predict", "fake", str(question_file), "--out", str(out)]) == 1
         assert "c: " in capsys.readouterr().err
-        assert list(tmp_path.iterdir()) == [data]
-        assert main(["predict", "fake", str(data), "--out", str(out), "--keep-going"]) == 0
+        assert list(tmp_path.iterdir()) == [question_file]
+        assert main(["predict", "fake", str(question_file), "--out", str(out), "--keep-going"]) == 0
         assert set(json.loads(out.read_text())["answer"]) == {"a", "b"}
         assert "1 failed and are left out" in capsys.readouterr().err
 
-    def test_batches_change_nothing(self, data, tmp_path):
+    def test_batches_change_nothing(self, question_file, tmp_path):
         wide, narrow = tmp_path / "wide.json", tmp_path / "narrow.json"
-        assert main(["predict", "fake", str(data), "--out", str(wide)]) == 0
-        assert main(["predict", "fake", str(data), "--out", str(narrow), "--max-batch-tokens", "1"]) == 0
+        assert main(["predict", "fake", str(question_file), "--out", str(wide)]) == 0
+        assert (
+            main(["predict", "fake", str(question_file), "--out", str(narrow), "--max-batch-tokens", "1"])
+            == 0
+        )
         assert wide.read_bytes() == narrow.read_bytes()
 
-    def test_an_old_file_is_replaced_whole(self, data, tmp_path, monkeypatch):
+    def test_an_old_file_is_replaced_whole(self, question_file, tmp_path, monkeypatch):
         out = tmp_path / "pred.json"
         out.write_text("old")
         from modelserver.evaluation import predict_file
@@ -321,6 +331,6 @@ class TestPredict:
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr(predict_file.json, "dump", full)
-        assert main(["predict", "fake", str(data), "--out", str(out)]) == 1
+        assert main(["predict", "fake", str(question_file), "--out", str(out)]) == 1
         assert out.read_text() == "old"
-        assert sorted(tmp_path.iterdir()) == [data, out]
+        assert sorted(tmp_path.iterdir()) == [question_file, out]

@@ -1,4 +1,7 @@
-"""What holds for every kind of generated items: read back as item records, and executed over their gold."""
+"""Checks for every kind of generated items.
+
+Items are read back as item records, and executed over their gold.
+"""
 
 from analysis.programs import FoundBox, FoundSpan, is_answer_consistent, parse, run
 from annotation.content.completeness import open_nodes
@@ -8,7 +11,10 @@ from annotation.content.schemas import Box, Chosen, ItemRecord, Span
 
 
 def checked(record):
-    """Return the record as annotation reads it, and its program; its gold must be whole and by the rules."""
+    """Return the record as annotation reads it, and its program.
+
+    The gold must be whole and by the rules.
+    """
     item = ItemRecord.model_validate(record)
     program = parse(item.program, kind=item.kind)
     assert str(program) == item.program
@@ -19,7 +25,10 @@ def checked(record):
 
 
 def gold_objects(item, program):
-    """Return the gold's objects by node, references followed to the boxes and spans that they stand for."""
+    """Return the gold's objects by node.
+
+    References are followed to the boxes and spans that they stand for.
+    """
     drawn: dict = {}
     for number in program.walk:
         layer = item.gold.layers.get(number)
@@ -28,35 +37,44 @@ def gold_objects(item, program):
             continue
         assert layer.state == ("done" if layer.objects else "nothing")
         below = [program.representative[child] for child in program.nodes[number].children]
-        known = {one: place for child in below for one, place in drawn.get(child, {}).items()}
-        if program.nodes[number].role == "choose":  # filter ⊆ find: the first child has all that is chosen
-            assert all(isinstance(each, Chosen) for each in layer.objects)
-            assert {each.ref for each in layer.objects} <= set(drawn[below[0]])
-        drawn[number] = {
-            each.id: known[each.ref] if isinstance(each, Chosen) else each for each in layer.objects
+        targets = {
+            identifier: target for child in below for identifier, target in drawn.get(child, {}).items()
         }
-        links = [each.links for each in layer.objects if not isinstance(each, Chosen)]
+        if program.nodes[number].role == "choose":  # filter ⊆ find: the first child has all that is chosen
+            assert all(isinstance(gold_object, Chosen) for gold_object in layer.objects)
+            assert {gold_object.ref for gold_object in layer.objects} <= set(drawn[below[0]])
+        drawn[number] = {
+            gold_object.id: targets[gold_object.ref] if isinstance(gold_object, Chosen) else gold_object
+            for gold_object in layer.objects
+        }
+        links = [gold_object.links for gold_object in layer.objects if not isinstance(gold_object, Chosen)]
         if program.nodes[number].role == "link":
             assert all(links)
-        assert {link for some in links for link in some} <= set(known)
+        assert {link for object_links in links for link in object_links} <= set(targets)
     return drawn
 
 
 def executed(item, program):
     """Execute a program over the gold."""
     drawn = gold_objects(item, program)
-    places = {one: each for objects in drawn.values() for one, each in objects.items()}
+    targets = {
+        identifier: gold_object for objects in drawn.values() for identifier, gold_object in objects.items()
+    }
     return run(
-        program, {n: [found(each, places) for each in objects.values()] for n, objects in drawn.items()}
+        program,
+        {
+            n: [convert_object(gold_object, targets) for gold_object in objects.values()]
+            for n, objects in drawn.items()
+        },
     )
 
 
-def found(each, places):
-    if isinstance(each, Box):
-        return FoundBox(each.image, each.box)
-    assert isinstance(each, Span)
-    sources = tuple(tuple(places[link].span) for link in each.links)
-    return FoundSpan(*each.span, each.quote, sources=sources)
+def convert_object(gold_object, targets):
+    if isinstance(gold_object, Box):
+        return FoundBox(gold_object.image, gold_object.box)
+    assert isinstance(gold_object, Span)
+    sources = tuple(tuple(targets[link].span) for link in gold_object.links)
+    return FoundSpan(*gold_object.span, gold_object.quote, sources=sources)
 
 
 def execution_gives_the_answer(record):

@@ -1,4 +1,4 @@
-"""A run of a language model: through the model server, its cost, its budget, its scores."""
+"""A run of a language model, by the model server: cost, budget and scores."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ Serve = Callable[..., FakeOpenAI]
 
 @pytest.fixture
 def serve(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
-    """Serve the system "model" of a file on a fake server; another call restarts the model server."""
+    """Serve the system "model" of a file on a fake server.
+
+    Another call restarts the model server.
+    """
     monkeypatch.setenv("FAKE_KEY", KEY)
     monkeypatch.setattr(chat_requests, "FIRST_PAUSE", 0.001)
     monkeypatch.setattr("jobs.model_servers.served_systems.KEPT_SECONDS", 0)
@@ -150,7 +153,9 @@ def test_the_estimate_is_near_what_the_server_counts(serve: Serve, openai: FakeO
     made_dataset("films", entries(5))
     estimated = int(predict("--dry-run").split("input tokens, about: ")[1].split()[0])
     predict("--wait")
-    counted = sum(one.usage["input_tokens"] for one in PredictionRun.objects.get().predictions.all())
+    counted = sum(
+        prediction.usage["input_tokens"] for prediction in PredictionRun.objects.get().predictions.all()
+    )
     assert estimated == pytest.approx(counted, rel=0.1)
 
 
@@ -177,7 +182,7 @@ def test_failures_are_typed(serve: Serve) -> None:
         serve(server, limits={"concurrency": 1})
         made_dataset("films", entries(2))
         predict("--wait")
-        assert [one.kind for one in PredictionRun.objects.get().failures.all()] == ["refused"]
+        assert [failure.kind for failure in PredictionRun.objects.get().failures.all()] == ["refused"]
 
 
 def test_a_wrong_key_fails_the_run(serve: Serve) -> None:

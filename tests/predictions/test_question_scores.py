@@ -1,4 +1,7 @@
-"""What questions add to the scores: stored with the score, exported, and drawn by a report of the export."""
+"""The parts that questions add to the scores are stored with the score.
+
+They are exported, and a report of the export draws them.
+"""
 
 from io import StringIO
 
@@ -38,15 +41,18 @@ def scored(rows) -> PredictionRun:
 
 
 def varied(count: int = 12):
-    """Questions that the fake system answers rightly and wrongly, in a span and with yes."""
+    """Return questions that the fake system answers rightly and wrongly.
+
+    Its answers are a span or yes.
+    """
     rows = [entry(number, answer="Oslo" if number % 3 == 0 else f"Paul Stone {'I' * (number + 1)}")
             for number in range(count - 1)]  # fmt: skip
     return [*rows, entry(count, question=f"Did Paul Stone direct Night Ferry {count}?", answer="yes")]
 
 
 def part(run: PredictionRun, name: str) -> list[float | None]:
-    place = PARTS.index(name)
-    return [row.parts[place] for row in run.score.questions.order_by("question")]
+    column = PARTS.index(name)
+    return [row.parts[column] for row in run.score.questions.order_by("question")]
 
 
 def test_their_means_are_the_scores(model_server: FakeModelServer, eager: None):
@@ -89,7 +95,10 @@ def test_a_question_without_prediction_counts_0_and_has_no_changes(
 
 
 def study_of(run: PredictionRun):
-    """Four participants in each of two conditions: the run's system, and one known by its answers only."""
+    """Return a study with four participants in each of two conditions.
+
+    One has the run's system, the other a system of which only the answers are known.
+    """
     other = make_run(dataset=run.dataset, system="answers only", right=3)
     score_run(run=other, farm_reason="the predictions came from a file")
     study = make_study(
@@ -109,7 +118,11 @@ def test_the_export_holds_them(model_server: FakeModelServer, eager: None, tmp_p
     table = read_question_scores(tmp_path / "out" / f"question_scores.{file_format}")
     values = {score.run.system.name: score.values for score in Score.objects.select_related("run__system")}
     check_agreement(
-        table, {name: {k: v for k, v in own.items() if k in GIVEN} for name, own in values.items()}
+        table,
+        {
+            name: {k: v for k, v in values_of_system.items() if k in GIVEN}
+            for name, values_of_system in values.items()
+        },
     )
     other = table[table["system"] == "answers only"]
     assert other[[*CHANGE_PARTS, *PLACE_PARTS]].isna().all().all()
@@ -120,14 +133,14 @@ def test_a_report_of_the_export_has_intervals_of_the_scores(
     model_server: FakeModelServer, eager: None, tmp_path
 ):
     write_bundle(study_of(scored(varied())), tmp_path / "out")
-    found = analyse(load_bundle(tmp_path / "out"), Options(resamples=200))
-    scores = {score.key: score for score in found.retained.relations.scores}
+    analysis = analyse(load_bundle(tmp_path / "out"), Options(resamples=200))
+    scores = {score.key: score for score in analysis.retained.relations.scores}
     for key in ("em", "f1", "farm_4", "loca"):
         low, high = scores[key].interval(0)
         assert low <= scores[key].values[0] <= high
     assert scores["em"].interval(0)[0] < scores["em"].interval(0)[1]
     assert scores["farm_4"].interval(1) is None
-    figures = [block for block in build_all_scores_section(found).blocks if isinstance(block, Figure)]
+    figures = [block for block in build_all_scores_section(analysis).blocks if isinstance(block, Figure)]
     assert all(
         "Horizontal lines are confidence intervals of the score" in figure.caption for figure in figures
     )

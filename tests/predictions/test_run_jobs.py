@@ -144,11 +144,11 @@ def test_scores_that_end_while_the_page_is_made_refresh_it(
     run = make_run(dataset=make_dataset())
     job = start_scoring(run=run, by=user)
     client.force_login(user)
-    made = runs.run_row
+    run_row = runs.run_row
 
     def ended(of: PredictionRun) -> Any:
         run_job(job_id=job.pk)
-        return made(of)
+        return run_row(of)
 
     monkeypatch.setattr(runs, "run_row", ended)
     page = client.get(f"/systems/runs/{run.pk}/").content.decode()

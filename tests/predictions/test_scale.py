@@ -1,4 +1,4 @@
-"""The cost of large runs: hot queries go by an index, and their number does not grow with the questions.
+"""Hot queries go by an index and do not grow in number with the questions.
 
 Runs of 7,405 questions and four systems have 30,000 predictions and nine times as many reduced answers. A
 query that looks at each for every slice, or one query for each question, would be felt.
@@ -37,7 +37,10 @@ def begun(questions: int) -> PredictionRun:
 
 @pytest.fixture
 def only_by_index() -> Iterator[None]:
-    """On a small table PostgreSQL reads all of it where it may; here only what has no index is read so."""
+    """Let PostgreSQL read a table sequentially only if no index fits.
+
+    Otherwise it would read all of a small table.
+    """
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SET LOCAL enable_seqscan = off")

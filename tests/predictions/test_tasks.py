@@ -1,4 +1,7 @@
-"""The sweep for lost slices: which runs it takes up, which it leaves alone, and when it gives up."""
+"""The sweep takes up runs with lost slices, and gives them up in the end.
+
+It leaves other runs alone.
+"""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -34,14 +37,14 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def published(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """What was enqueued, instead of enqueueing it."""
+    """Collect the parts of calls instead of enqueueing them."""
     calls: list[object] = []
     monkeypatch.setattr(sliced_runs, "publish", lambda task, parts: calls.extend(parts))
     return calls
 
 
 class Idle:
-    """What workers say that hold nothing."""
+    """The reports of workers that hold nothing."""
 
     def active(self) -> None: ...
     def reserved(self) -> None: ...
@@ -49,7 +52,7 @@ class Idle:
 
 
 def stalled(revision: str = "1", **since: int) -> PredictionRun:
-    """A run that has come no further for a while, an hour unless said otherwise."""
+    """Return a run without progress for a while, by default an hour."""
     run = start_run(dataset=made_dataset(f"films-{revision}", entries(5)), system="fake", revision=revision)
     run.progressed_at = timezone.now() - timedelta(**(since or {"hours": 1}))
     run.save()

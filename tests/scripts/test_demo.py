@@ -1,4 +1,7 @@
-"""The launcher's start: ports, the lock, the settings that it keeps, and what it says when it cannot."""
+"""The launcher's start: ports, the lock, its settings and messages.
+
+It keeps its settings, and says why it cannot start.
+"""
 
 import os
 import socket
@@ -143,7 +146,7 @@ def test_a_missing_venv_module_names_the_command_where_this_is_not_root(monkeypa
 
 
 def test_every_command_of_the_makefile_is_listed():
-    # Where the tests themselves run under make, it would announce the folder it works in.
+    # If the tests themselves run under make, it would announce the folder it works in.
     command = ["make", "--no-print-directory"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert {line.split()[0] for line in listed.splitlines()} == {

@@ -1,4 +1,4 @@
-"""The test run counts what passed, failed and was skipped, over both passes."""
+"""The test run counts passed, failed and skipped tests of both passes."""
 
 import os
 import tempfile
@@ -23,8 +23,8 @@ def results(tmp_path: Path, more: str = "") -> Path:
 
 
 def test_the_last_line_counts_and_the_reasons_stand_before_it(tmp_path: Path, capsys: pytest.CaptureFixture):
-    found = results(tmp_path)
-    assert run_tests.print_summary({"SQLite": (0, found), "PostgreSQL": (0, found)}) == 0
+    path = results(tmp_path)
+    assert run_tests.print_summary({"SQLite": (0, path), "PostgreSQL": (0, path)}) == 0
     assert capsys.readouterr().out.splitlines()[-2:] == [
         "Skipped 4: Chromium is not installed.",
         "4 passed, 0 failed, 4 skipped",
@@ -56,8 +56,8 @@ def test_temporary_files_are_in_memory_if_it_has_room(
 
 @pytest.mark.parametrize("kind", ["failure", "error"])
 def test_a_failure_in_one_pass_fails_the_run(tmp_path: Path, capsys: pytest.CaptureFixture, kind: str):
-    found = results(tmp_path, f'<testcase name="e"><{kind} message="no"/></testcase>')
-    assert run_tests.print_summary({"SQLite": (1, found)}) == 1
+    path = results(tmp_path, f'<testcase name="e"><{kind} message="no"/></testcase>')
+    assert run_tests.print_summary({"SQLite": (1, path)}) == 1
     assert capsys.readouterr().out.splitlines()[-1] == "2 passed, 1 failed, 2 skipped"
 
 

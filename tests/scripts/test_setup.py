@@ -49,9 +49,9 @@ def test_only_the_pinned_file_is_installed(wheel: Path, capfd: pytest.CaptureFix
     require(wheel, "0" * 64)
     with pytest.raises(SystemExit):
         setup.main("hashed")
-    said = capfd.readouterr().err
-    assert "HASHES" in said
-    assert "how-to/install.md" in said
+    errors = capfd.readouterr().err
+    assert "HASHES" in errors
+    assert "how-to/install.md" in errors
     assert not list(wheel.parent.glob(".venv/lib/*/site-packages/wanted.py"))
     assert not (wheel.parent / ".venv/.run").exists()
 

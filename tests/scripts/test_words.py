@@ -1,4 +1,4 @@
-"""The checker of words: files that it reads, and sentences that it refuses."""
+"""The checker of words reads these files and refuses these sentences."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from scripts import words
 
 @pytest.fixture
 def messages(tmp_path: Path, monkeypatch):
-    """Return a function that writes a file and gives what is wrong in it, with lines."""
+    """A function that writes a file and returns its findings with lines."""
     monkeypatch.setattr(words, "ROOT", tmp_path)
 
     def check(name: str, text: str) -> list[tuple[int, str]]:
@@ -20,11 +20,11 @@ def messages(tmp_path: Path, monkeypatch):
 
 
 RIDDLES = [
-    ("a.py", '"""A module.\n\nWhat comes late is lost.\n"""\n', 1),
-    ("a.py", '"""A module: What comes\nlate is lost."""\n', 1),
+    ("a.py", '"""A module.\n\nWhat comes late is lost.\n"""\n', 1),  # words: allow - test data
+    ("a.py", '"""A module: What comes\nlate is lost."""\n', 1),  # words: allow - test data
     ("a.py", "A = 1\n# How long a run takes.\n", 2),
     ("a.py", 'A = 1\nB = "Which answer counts is stored."\n', 2),
-    ("a.py", 'A = 1\nB = f"{A} runs. Who comes late sees {A}."\n', 2),
+    ("a.py", 'A = 1\nB = f"{A} runs. Who comes late sees {A}."\n', 2),  # words: allow - test data
     ("a.js", "let a; // How long a run takes.\n", 1),
     ("a.js", "/**\n * A line.\n *\n * Which way the next\n * word lies.\n */\n", 1),
     ("a.js", 'let a;\nlet b = gettext("What the annotators marked");\n', 2),
@@ -67,12 +67,12 @@ def test_other_sentences_are_not(messages, name, text):
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("a.py", "# Newcomers get it.\n"),
-        ("a.py", '"""Start Anew."""\n'),
-        ("a.js", "/** The same IN words. */\n"),
-        ("a.css", "/* for Whoever logs in */\n"),
-        ("a.html", "<button>Do it</button>\n"),
-        ("a.html", "<button>do it</button>\n"),
+        ("a.py", "# Newcomers get it.\n"),  # words: allow - test data
+        ("a.py", '"""Start Anew."""\n'),  # words: allow - test data
+        ("a.js", "/** The same IN words. */\n"),  # words: allow - test data
+        ("a.css", "/* for Whoever logs in */\n"),  # words: allow - test data
+        ("a.html", "<button>Do it</button>\n"),  # words: allow - test data
+        ("a.html", "<button>do it</button>\n"),  # words: allow - test data
     ],
 )
 def test_forbidden_words_are_found_in_any_case(messages, name, text):
@@ -96,11 +96,11 @@ def test_names_of_scripts_say_what_they_hold(messages, text, count):
 @pytest.mark.parametrize(
     ("name", "text", "count"),
     [
-        ("a.py", 'A = "{text!r} is no {kind}"\n', 1),
-        ("a.py", 'A = f"these {1} are no questions"\n', 1),
-        ("a.js", 'let a = gettext("It is no box.");\n', 1),
+        ("a.py", 'A = "{text!r} is no {kind}"\n', 1),  # words: allow - test data
+        ("a.py", 'A = f"these {1} are no questions"\n', 1),  # words: allow - test data
+        ("a.js", 'let a = gettext("It is no box.");\n', 1),  # words: allow - test data
         ("a.py", 'A = "There is no box, it is no longer there and is no wider than that."\n', 0),
-        ("a.py", '"""A box that is no mark."""\n', 0),
+        ("a.py", '"""A box that is no mark."""\n', 0),  # words: allow - test data
     ],
 )
 def test_messages_say_what_a_value_is_not(messages, name, text, count):

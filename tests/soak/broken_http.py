@@ -1,4 +1,4 @@
-"""Requests whose framing, headers or characters are broken, as bytes for a socket."""
+"""Bytes of requests whose framing, headers or characters are broken."""
 
 from __future__ import annotations
 
@@ -75,7 +75,10 @@ def request(path: str, port: int, rng: random.Random) -> bytes:
 
 
 def statuses(data: bytes, port: int) -> list[int]:
-    """Send bytes and return the statuses of the answers; none where the server closes or waits."""
+    """Send bytes and return the statuses of the answers.
+
+    There is none if the server closes or waits.
+    """
     answer = b""
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         with suppress(ConnectionError):  # the server may close before all is sent

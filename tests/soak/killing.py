@@ -1,4 +1,7 @@
-"""A site whose every program is killed and started again, database server included, while people use it."""
+"""A site whose every program is killed and restarted in use.
+
+The database server is one of the programs.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,10 @@ class Killable:
             self.parts["PostgreSQL"] = database
 
     def start(self, name: str) -> None:
-        """Start a program, and return when it answers; a database may need the last one's memory back."""
+        """Start a program, and return when it answers.
+
+        A database may need the last one's memory back.
+        """
         if name == WEB_PROCESS:
             if self._web_server_goes_on():
                 return
@@ -70,7 +76,10 @@ class Killable:
         eventually(up, 120.0)
 
     def _web_server_goes_on(self) -> bool:
-        """True once the process has a successor, False if the server ended as after two early deaths."""
+        """Return True once the dead process has a successor.
+
+        Return False if the server ended, as it does after two early deaths.
+        """
         for _ in range(200):
             try:
                 self.site.parts.check()
@@ -101,7 +110,10 @@ def _slow_model_server(stack: Stack) -> Part:
 
 @contextmanager
 def killable_site(*, postgres: bool) -> Iterator[Killable]:
-    """Run a whole site with two workers, on SQLite or on a PostgreSQL server of its own."""
+    """Run a whole site with two workers, on SQLite or PostgreSQL.
+
+    The PostgreSQL server is one of its own.
+    """
     with ExitStack() as lasting:
         folder = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-kills-")))
         cluster = Path(lasting.enter_context(tempfile.TemporaryDirectory(prefix="touchstone-pg-")))
@@ -126,7 +138,10 @@ def killable_site(*, postgres: bool) -> Iterator[Killable]:
 
 
 class Load:
-    """Participants, annotators and runs that come again until told to stop; each is finished then."""
+    """Participants, annotators and runs that come again and again.
+
+    When `finish` is called, they come to the end of their work, and none comes again.
+    """
 
     def __init__(self, site: Site, link: str, seed: str) -> None:
         self.site, self.link, self.seed = site, link, seed
@@ -194,7 +209,10 @@ def done(commands: Commands, *arguments: str) -> str:
 
 
 def kill_at_random(killable: Killable, rng: random.Random, times: int, names: list[str]) -> dict[str, int]:
-    """Kill programs one after another, each at a random moment; return how often each was."""
+    """Kill programs one after another, each at a random moment.
+
+    Return how often each was killed.
+    """
     killed = dict.fromkeys(names, 0)
     for _ in range(times):
         name = rng.choice(names)

@@ -1,4 +1,4 @@
-"""Malformed values, documents and bytes, each from a generator that can be seeded."""
+"""Malformed values, documents and bytes from generators with seeds."""
 
 from __future__ import annotations
 
@@ -107,7 +107,10 @@ def nested(depth: int) -> Any:
 
 
 def spoiled(document: Any, rng: random.Random) -> Any:
-    """Return a copy of a JSON document with one to three places changed, added or removed."""
+    """Return a copy of a JSON document with one to three changes.
+
+    A change replaces, adds or removes a place of the document.
+    """
     copy = json.loads(json.dumps(document))
     for _ in range(rng.randint(1, 3)):
         copy = _spoil(copy, rng)
@@ -141,13 +144,16 @@ def cut(data: bytes, rng: random.Random) -> bytes:
 
 
 def json_bytes(document: Any, rng: random.Random) -> bytes:
-    """Return a body that says it is JSON: spoiled values, broken bytes, or both."""
+    """Return a JSON body with spoiled values, broken bytes, or both."""
     body = json.dumps(spoiled(document, rng) if rng.random() < 0.8 else document).encode()
     return cut(body, rng) if rng.random() < 0.25 else body
 
 
 def form(fields: Mapping[str, Sequence[str]], rng: random.Random) -> list[tuple[str, str | bytes]]:
-    """Return the fields of a form: as it offers them, spoiled, left out, doubled or unknown."""
+    """Return the fields of a form: some as the form offers them.
+
+    Others are spoiled, left out, doubled or unknown.
+    """
     sent: list[tuple[str, str | bytes]] = []
     for name, offered in fields.items():
         choice = rng.random()
@@ -173,7 +179,10 @@ def urlencoded(fields: Sequence[tuple[str, str | bytes]], rng: random.Random) ->
 def multipart(
     fields: Sequence[tuple[str, str | bytes]], files: Sequence[str], rng: random.Random
 ) -> tuple[bytes, str]:
-    """Return fields and files as a multipart body, now and then broken, and its media type."""
+    """Return fields and files as a multipart body, and its media type.
+
+    The body is broken now and then.
+    """
     boundary = rng.choice(["x", "----a", "b" * 70])
     parts = [(f'name="{name[:200]}"', text if isinstance(text, bytes) else text.encode())
              for name, text in fields]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The work of a job that ends its worker each time, as too little memory would."""
+"""A job that ends its worker each time, as too little memory would."""
 
 import os
 import signal

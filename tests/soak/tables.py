@@ -1,4 +1,4 @@
-"""The content of every table, to tell if a refused request left something behind."""
+"""The content of every table shows if a refused request left a trace."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.apps import apps
 from django.db import connection, transaction
 
 WRITES = re.compile(r'\s*(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM)\s+"?(\w+)', re.IGNORECASE)
-# What is noted about requests themselves: sessions, failed logins, reads of personal data, answered requests.
+# Notes about the requests themselves: sessions, failed logins, reads of personal data, answered requests.
 NOTES = {
     "django_session",
     "usersessions_usersession",

@@ -1,4 +1,7 @@
-"""Broken requests over real connections: no error of the site or the model server, and both go on."""
+"""Broken requests over real connections cause no error.
+
+The site and the model server go on.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +39,14 @@ def model_server() -> Iterator[FakeModelServer]:
 
 
 def rows(site: Site) -> dict[str, int]:
-    """How many rows each table has, but those of sessions and failed logins."""
+    """Return how many rows each table has.
+
+    Tables of sessions and failed logins are left out.
+    """
     with closing(sqlite3.connect(site.var / "touchstone.sqlite3")) as database:
         names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        kept = [name for name in names if not name.startswith(("sqlite_", "django_session", "axes_"))]
-        return {name: database.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in kept}  # noqa: S608
+        tables = [name for name in names if not name.startswith(("sqlite_", "django_session", "axes_"))]
+        return {name: database.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in tables}  # noqa: S608
 
 
 def test_web_server(site: Site):
@@ -48,9 +54,9 @@ def test_web_server(site: Site):
     for number in range(size(120, 0.04)):
         rng = rng_of("web", number)
         data = request(PATHS[number % len(PATHS)], site.stack.port, rng)
-        found = statuses(data, site.stack.port)
-        answered += bool(found)
-        if any(status >= 500 for status in found):
+        codes = statuses(data, site.stack.port)
+        answered += bool(codes)
+        if any(status >= 500 for status in codes):
             wrong.append(f"{number}: {data[:400]!r}")
     assert not wrong, "\n".join(wrong[:20])
     assert answered > number / 4

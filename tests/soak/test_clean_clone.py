@@ -1,7 +1,8 @@
-"""A clean clone becomes a site by the commands of the page on deploying, and outlives what a year brings.
+"""A clean clone becomes a site that outlives what a year brings.
 
-TLS, a kill of each program, a backup, a restore on an empty folder and database, and a new version. ``make
-soak`` runs it (suite "deployed"): it installs everything anew, which takes minutes.
+It is set up by the commands of the page on deploying. A year brings TLS, a kill of each program, a backup, a
+restore on an empty folder and database, and a new version. ``make soak`` runs it (suite "deployed"): it
+installs everything again, which takes minutes.
 """
 
 from __future__ import annotations
@@ -66,7 +67,10 @@ class Cloned(Commands):
 
 @dataclass
 class Deployed:
-    """The site, the clone that it runs from, and its programs by name, as systemd would run them."""
+    """The site, the clone that it runs from, and its programs by name.
+
+    The programs run as systemd would run them.
+    """
 
     site: Site
     clone: Cloned
@@ -79,7 +83,10 @@ class Deployed:
         return done.stdout
 
     def unit(self, name: str, unit: str, ready: str = "", **ports: int) -> None:
-        """Add the program of a unit; ``ready`` is an address that answers when it is."""
+        """Add the program of a unit.
+
+        ``ready`` is an address that answers when the program does.
+        """
         command = self.command(unit, name[-1], **ports)
         log, env = self.site.var / "log" / f"{name}.log", self.clone.env
         self.parts[name] = Part(
@@ -110,12 +117,12 @@ def redis(folder: Path, port: int, password: str) -> Part:
         command += [f"--{name}", value]
     return Part(
         name="Redis", command=command, log=folder / "log", env=os.environ,
-        ready=lambda: is_redis_answering(("127.0.0.1", port)) or "NOAUTH" in said(port),
+        ready=lambda: is_redis_answering(("127.0.0.1", port)) or "NOAUTH" in ping_redis(port),
     )  # fmt: skip
 
 
-def said(port: int) -> str:
-    """What Redis answers to somebody without the password."""
+def ping_redis(port: int) -> str:
+    """Return the answer of Redis to a ping without the password."""
     done = subprocess.run(["redis-cli", "-p", str(port), "ping"], capture_output=True, text=True)
     return done.stdout
 
@@ -165,15 +172,18 @@ def stored_is_sent(site: Site, tally: Tally) -> None:
     stored = json.loads(site.manage("shell", "--no-imports", "--command", STORED).splitlines()[-1])
     sent = {key.partition(".")[0].removeprefix("item-"): form for key, form in tally.answers.items()}
     assert sent.keys() == stored["answers"].keys()
-    for trial, given in stored["answers"].items():
-        assert {key: written(value) for key, value in given.items()}.items() <= sent[trial].items()
+    for trial, answers in stored["answers"].items():
+        assert {key: written(value) for key, value in answers.items()}.items() <= sent[trial].items()
     assert stored["people"] == [["completed", ITEMS]] * tally.consents
     assert tally.completed == tally.consents
 
 
 @contextmanager
 def people(link: str, tally: Tally, patience: float) -> Iterator[None]:
-    """Have participants come and go while the body runs; ``patience`` is for a site that is away."""
+    """Have participants come and go while the body runs.
+
+    ``patience`` is for a site that is away.
+    """
     over = threading.Event()
 
     def walk() -> None:
@@ -193,14 +203,17 @@ def people(link: str, tally: Tally, patience: float) -> Iterator[None]:
 
 
 def kill_each(there: Deployed) -> None:
-    """Kill one program after the other; each starts again after a second, as its unit says."""
+    """Kill one program after the other.
+
+    Each starts again after a second, as its unit says.
+    """
     for name in there.parts:
         os.killpg(there.site.parts.pids[name], signal.SIGKILL)
         eventually(lambda: runs_again(there), 180.0)
 
 
 def runs_again(there: Deployed) -> bool:
-    """Start again what has ended, and return whether all programs run and answer."""
+    """Start ended programs; return whether all programs run and answer."""
     # A worker may end with the database or Redis: Celery's transport does not outlive every moment.
     there.site.parts.restart_ended(lambda _sentence: None)
     running = there.site.parts.pids.keys() == there.parts.keys()
@@ -208,7 +221,10 @@ def runs_again(there: Deployed) -> bool:
 
 
 def upgrade(there: Deployed) -> None:
-    """Do as the page says: install, prepare, then restart one web server after the other."""
+    """Do as the page says: install, prepare, restart.
+
+    One web server restarts after the other.
+    """
     there.do(SETUP.replace("python3", sys.executable))
     there.do(shlex.join(there.command("touchstone-prepare.service")), **NEXT)
     for name in ("web 1", "web 2", "worker 1", "worker 2", "beat", "model server"):
@@ -234,7 +250,10 @@ def exported(there: Deployed, out: Path, **env: str) -> dict[str, bytes]:
 
 
 def restored(there: Deployed, folder: Path) -> dict[str, str]:
-    """Back up as the timer does, and restore on an empty folder and database; return their settings."""
+    """Back up as the timer does, restore, and return the new settings.
+
+    The backup is restored on an empty folder and database.
+    """
     url = there.clone.env["DATABASE_URL"]
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("CREATE DATABASE restored")

@@ -1,4 +1,7 @@
-"""The clock of a site jumps by up to a day while people take part, annotate and are paid."""
+"""The clock of a site jumps by up to a day while people use it.
+
+They take part, annotate and are paid.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,10 @@ class Clock:
 
     @contextmanager
     def jumping(self) -> Iterator[None]:
-        """Jump three times a second; end a day back, which is where everything stored is in the future."""
+        """Jump three times a second, and end a day back.
+
+        Everything stored is in the future then.
+        """
         over, rng = Event(), rng_of("clock", 0)
 
         def jump() -> None:
@@ -118,7 +124,10 @@ def check_participants(site: Site, tally: Tally, people: int) -> None:
 
 
 def check_payments(site: Site, api: ProlificApi) -> None:
-    """Once the clock is behind all that is stored, a job whose message was lost is found and done too."""
+    """Check that a job whose message was lost is found and done, too.
+
+    The clock is behind all that is stored by then.
+    """
     run(site, LOST)
     eventually(lambda: shell(site, JOBS) == ["done", "done"])
     assert {row.approvals for row in api.submissions.values()} == {1}
@@ -144,7 +153,9 @@ def test_nothing_is_lost_or_doubled(site: Site, clock: Clock, api: ProlificApi) 
     check_participants(site, tally, people)
     annotated = shell(site, ANNOTATED)
     assert [bot.error for bot in bots] == [""] * len(bots)
-    assert sorted(annotated["operations"]) == sorted(list(each) for bot in bots for each in bot.saved)
+    assert sorted(annotated["operations"]) == sorted(
+        list(operation) for bot in bots for operation in bot.saved
+    )
     assert sorted(annotated["submitted"]) == sorted(work for bot in bots for work in bot.submitted)
     assert annotated["wrong"] == []
     assert min(shell(site, ACTIVE)) >= 0

@@ -1,4 +1,7 @@
-"""A disk that is full or read-only, an empty queue, a job that ends its worker, a migration cut off."""
+"""Faults of the disk, the queue, a job and a migration.
+
+The disk is full or read-only, the queue is empty, a job ends its worker, and a migration is cut off.
+"""
 
 from __future__ import annotations
 
@@ -166,7 +169,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunSite]:
 
 
 def test_an_emptied_queue(runs: RunSite):
-    """What Redis held is gone; the rows of the database put it there again."""
+    """The rows of the database fill the queue again after Redis lost it."""
     dataset, questions = runs.import_questions("emptied", 40), 40
     assert runs.run_prediction(dataset)[0] == 0
     client = redis.Redis(unix_socket_path=str(runs.stack.socket))
@@ -192,8 +195,8 @@ def test_a_job_that_ends_its_worker_is_given_up(runs: RunSite):
     assert status == 0, error
     failed = "SELECT count(*) FROM jobs_job WHERE kind = 'poison' AND status = 'failed' AND attempts = 3"
     eventually(lambda: runs.value(failed) == 1, 120.0)
-    said = "SELECT count(*) FROM jobs_job WHERE error = 'given up: its worker ended 3 times'"
-    assert runs.value(said) == 1
+    given_up = "SELECT count(*) FROM jobs_job WHERE error = 'given up: its worker ended 3 times'"
+    assert runs.value(given_up) == 1
     dataset = runs.import_questions("after-poison", 8)
     assert runs.run_prediction(dataset, "--wait")[0] == 0
 
@@ -201,7 +204,10 @@ def test_a_job_that_ends_its_worker_is_given_up(runs: RunSite):
 @pytest.mark.soak
 @pytest.mark.parametrize("database", DATABASES)
 def test_a_migration_that_is_cut_off(database: str, request: pytest.FixtureRequest, tmp_path: Path):
-    """Killed at random points and started again, it ends with the tables of one that was left alone."""
+    """A migration that was killed ends with the tables of a whole one.
+
+    It is killed at random points and started again; the whole one was left alone.
+    """
     url = f"sqlite:///{tmp_path}/cut.sqlite3"
     whole = f"sqlite:///{prepared(tmp_path)}"
     if database == "postgres":

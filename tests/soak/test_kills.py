@@ -1,4 +1,7 @@
-"""Any program dies at any moment under load; nothing acknowledged is lost, and nothing is there twice."""
+"""Any program dies at any moment under load.
+
+Nothing acknowledged is lost, and nothing is there twice.
+"""
 
 from __future__ import annotations
 

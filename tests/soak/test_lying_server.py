@@ -1,4 +1,7 @@
-"""A model server that answers wrongly, or hardly: a run ends with a sentence, and stores no wrong answer."""
+"""A run with a model server that answers wrongly, or hardly.
+
+It ends with a sentence, and stores no wrong answer.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,7 @@ LIES: dict[str, Lie] = {
         {**answer, "predictions": [answer["predictions"][0]] * len(answer["predictions"])}
     ).encode(),
     "another system": changed("system", to="other"),
-    "a probability that is no number": changed(
+    "a probability that is not a number": changed(
         "predictions", 0, "fact_probabilities", 0, "probability", to=float("nan")
     ),
     "a probability above 1": changed("predictions", 0, "fact_probabilities", 0, "probability", to=7.0),
@@ -68,7 +71,7 @@ LIES: dict[str, Lie] = {
 
 
 class Liar:
-    """A server between the site and a true one, which changes the answers to predictions."""
+    """A server between the site and a true one, which changes predictions."""
 
     def __init__(self, true: FakeModelServer) -> None:
         self.lie: Lie = LIES["nothing"]

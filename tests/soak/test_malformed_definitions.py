@@ -1,4 +1,7 @@
-"""Malformed definitions of studies: a sentence or a definition, and never another error."""
+"""A malformed study definition gives a definition or a sentence.
+
+It never gives another error.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Malformed forms and bodies to every address that takes one: no error of the site, nothing half stored."""
+"""Malformed forms and bodies cause no error and no half-stored rows.
+
+They go to every address that takes one.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,10 @@ FINE_ERRORS = {503}
 
 
 class Forms(HTMLParser):
-    """The forms of a page: action, and the names of their fields with the values that they offer."""
+    """The forms of a page: their actions and fields.
+
+    A field has a name, and the values that it offers.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,7 +72,10 @@ def forms_of(page: str, address: str) -> Iterator[tuple[str, Form, list[str]]]:
 
 
 def person(world: World) -> Client:
-    """Somebody who may do everything in the workspace, its project and its study."""
+    """Return the client of a user who may do everything in the workspace.
+
+    This holds for its project and its study, too.
+    """
     user = workspaces.give(User.objects.create_superuser("everything"), *Role, workspace=world.workspace)
     for role in ProjectRole:
         set_member(project=world.project, user=user, role=role, by=None)
@@ -76,7 +85,10 @@ def person(world: World) -> Client:
 
 
 def participant(world: World, *, consents: bool) -> tuple[Client, str]:
-    """Somebody at the consent form or the first item, and the address of their page."""
+    """Return the client of a participant, and the address of their page.
+
+    It is the consent form or the first item.
+    """
     client = Client(raise_request_exception=False)
     page = client.get(f"/join/{create_link(study=world.study, by=None)[1]}/", follow=True)
     if consents:
@@ -86,26 +98,26 @@ def participant(world: World, *, consents: bool) -> tuple[Client, str]:
 
 
 def targets(world: World) -> list[tuple[Client, str, Form, list[str]]]:
-    """Every address that is not of the API, with the fields that forms send there."""
+    """Return every address outside the API, with the fields of its forms."""
     owner = person(world)
-    found: dict[str, tuple[Client, Form, list[str]]] = {}
+    forms: dict[str, tuple[Client, Form, list[str]]] = {}
     names = [name for name in NAMES if "rest:" not in name and not name.startswith("api_")]
     addresses = {
-        reverse(name, kwargs={each: world.value(name, each) for each in NAMES[name]})
+        reverse(name, kwargs={parameter: world.value(name, parameter) for parameter in NAMES[name]})
         for name in names
         if ROUTES[name].public is False
     }
     for address in sorted(addresses):
-        found.setdefault(address, (owner, {}, []))
+        forms.setdefault(address, (owner, {}, []))
         page = owner.get(address)
         if page.get("Content-Type", "").startswith("text/html") and not page.streaming:
             for action, form, files in forms_of(page.content.decode(), address):
                 if action.startswith("/"):
-                    found[action] = (owner, form, files)
+                    forms[action] = (owner, form, files)
     for client, address in (participant(world, consents=flag) for flag in (False, True)):
         page = client.get(address)
         for action, form, files in forms_of(page.content.decode(), address):
-            found[action] = (client, form, files)
+            forms[action] = (client, form, files)
     visitor = Client(raise_request_exception=False)
     for address in (
         "/accounts/login/",
@@ -117,9 +129,9 @@ def targets(world: World) -> list[tuple[Client, str, Form, list[str]]]:
         form = next(
             (form for _action, form, _files in forms_of(visitor.get(address).content.decode(), address)), {}
         )
-        found[address] = (visitor, form, [])
-    found.pop("/accounts/logout/", None)
-    return [(client, address, form, files) for address, (client, form, files) in sorted(found.items())]
+        forms[address] = (visitor, form, [])
+    forms.pop("/accounts/logout/", None)
+    return [(client, address, form, files) for address, (client, form, files) in sorted(forms.items())]
 
 
 @pytest.fixture
@@ -136,7 +148,10 @@ def _unlimited(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Any) ->
 
 
 def end(response: Any) -> None:
-    """Read an answer to its end, which closes its files; others are closed already."""
+    """Read a response to its end, which closes its files.
+
+    Responses that are not streamed are closed already.
+    """
     if response.streaming:
         b"".join(response.streaming_content)
 
@@ -166,7 +181,7 @@ def body_of(form: Form, files: list[str], rng: random.Random) -> tuple[bytes, st
 
 
 def spoiled_address(address: str, rng: random.Random) -> str:
-    """Return an address with an odd query, or now and then another number in it."""
+    """Return an address with, now and then, an odd query or number."""
     if rng.random() < 0.1:
         address = re.sub(r"\d+", lambda _number: str(rng.choice([0, 2**31, 2**63, 10**30])), address)
     if rng.random() < 0.25:

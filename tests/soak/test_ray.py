@@ -81,7 +81,10 @@ def python() -> Path:
 
 @pytest.fixture
 def env() -> Iterator[dict[str, str]]:
-    """Settings of a cluster of its own on this machine, none of whose programs outlives the test."""
+    """Settings of a cluster of its own on this machine.
+
+    None of its programs outlives the test.
+    """
     mark = uuid.uuid4().hex
     with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
         yield os.environ | {
@@ -99,10 +102,10 @@ def env() -> Iterator[dict[str, str]]:
 
 def processes_of(mark: str) -> Iterator[int]:
     """The processes that were started with a mark in their environment."""
-    wanted = f"{MARK}={mark}".encode()
+    setting = f"{MARK}={mark}".encode()
     for path in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):  # it has just ended
-            if int(path.parent.name) != os.getpid() and wanted in path.read_bytes().split(b"\0"):
+            if int(path.parent.name) != os.getpid() and setting in path.read_bytes().split(b"\0"):
                 yield int(path.parent.name)
 
 
@@ -181,7 +184,7 @@ def test_ray_serve_answers_as_a_bare_model_server(
         served("model server", BARE, os.environ | token, tmp_path / "server.log") as bare,
         served("Ray Serve", command, env | token, tmp_path / "ray.log") as by_ray,
     ):
-        requests = list(asked(questions))
+        requests = list(build_requests(questions))
         for method, path, body in requests:
             ours, theirs = (answer(url, method, path, body) for url in (bare, by_ray))
             assert theirs == ours, (method, path)
@@ -189,7 +192,9 @@ def test_ray_serve_answers_as_a_bare_model_server(
         assert no_token == [401, 401]
         with ModelClient(by_ray, token=token["MODELSERVER_TOKEN"]) as client:
             items = [item_of(row) for row in questions]
-            assert [one.id for one in client.predict(SYSTEM, items).predictions] == [one.id for one in items]
+            assert [prediction.id for prediction in client.predict(SYSTEM, items).predictions] == [
+                item.id for item in items
+            ]
     sys.stderr.write(f"{len(requests)} requests: Ray Serve with 2 replicas answered as a bare model server\n")
 
 
@@ -197,8 +202,8 @@ def item_of(row: dict[str, Any]) -> QAItem:
     return QAItem(id=row["_id"], question=row["question"], context=row["context"])
 
 
-def asked(questions: list[dict[str, Any]]) -> Iterator[tuple[str, str, Any]]:
-    """Requests of all kinds that a reader's server takes or refuses."""
+def build_requests(questions: list[dict[str, Any]]) -> Iterator[tuple[str, str, Any]]:
+    """Yield requests of all kinds that a reader's server takes or refuses."""
     items = [item_of(row).model_dump(mode="json") for row in questions]
     yield "GET", "/v1/systems", None
     yield "GET", "/health", None

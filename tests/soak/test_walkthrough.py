@@ -1,7 +1,8 @@
-"""The page from NLVR2's released files to Table 1, typed in a clean clone with packages of its own.
+"""The page on NLVR2, typed in a clean clone with its own packages.
 
-``make soak`` runs it (suite "walkthrough"): it installs everything anew. `tests/test_nlvr2_page.py` runs the
-same commands in one process with every test run.
+The page leads from NLVR2's released files to Table 1. ``make soak`` runs it (suite "walkthrough"): it
+installs everything again. `tests/test_nlvr2_page.py` runs the same commands in one process with every test
+run.
 """
 
 from __future__ import annotations

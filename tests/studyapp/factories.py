@@ -1,6 +1,6 @@
 """Valid objects with no arguments, for the tests of the study app.
 
-What people do in the program is done by its actions, so that a made study is a real one.
+The program's actions do what people do in it, so that a study made here is a real one.
 """
 
 import tempfile
@@ -66,7 +66,10 @@ CONTEXT = [
 
 
 def make_user(role: Role | None = Role.OWNER, *, workspace: Workspace | None = None) -> User:
-    """A user with a role in a workspace, the one of the tests unless told otherwise."""
+    """Return a user with a role in a workspace.
+
+    The workspace is that of the tests by default.
+    """
     user = User.objects.create_user(username=f"user{next(_numbers)}")
     return workspaces.give(user, *([role] if role else []), workspace=workspace)
 
@@ -80,7 +83,10 @@ def make_workspace() -> Workspace:
 def make_dataset(
     *, questions: int = 6, name: str | None = None, workspace: Workspace | None = None
 ) -> Dataset:
-    """A dataset whose questions are q1, q2, … with one gold fact each in two of three articles."""
+    """Return a dataset with the questions q1, q2, …
+
+    Each has one gold fact in each of two articles, out of three.
+    """
     dataset = Dataset.objects.create(
         workspace=workspace or workspaces.main(),
         name=name or f"dataset{next(_numbers)}",
@@ -106,7 +112,10 @@ def make_dataset(
 def make_run(
     *, dataset: Dataset, system: str | None = None, revision: str = "r1", right: int = 2
 ) -> PredictionRun:
-    """A finished run over the whole dataset; of every ``right`` answers one is wrong."""
+    """Return a finished run over the whole dataset.
+
+    Of every ``right`` answers one is wrong.
+    """
     run = PredictionRun.objects.create(
         dataset=dataset,
         system=System.objects.get_or_create(name=system or f"system{next(_numbers)}")[0],
@@ -129,7 +138,10 @@ def make_run(
 
 
 def make_definition(*, workspace: Workspace | None = None, **changes: Any) -> StudyDefinition:
-    """A definition over a made dataset, changed by keyword; `conditions=2` and `items=3` are numbers."""
+    """Return a definition over a made dataset, changed by keyword.
+
+    `conditions=2` and `items=3` are numbers.
+    """
     conditions, items = changes.pop("conditions", 2), changes.pop("items", 3)
     if isinstance(items, int):
         items = {"count": items, "seed": 1}
@@ -155,11 +167,14 @@ def make_definition(*, workspace: Workspace | None = None, **changes: Any) -> St
 
 
 def make_study(
-    *, launched: bool = True, by: User | None = None, workspace: Workspace | None = None, **definition: Any
+    *, launched: bool = True, by: User | None = None, workspace: Workspace | None = None, **changes: Any
 ) -> Study:
-    """A study, launched unless told otherwise: `conditions` arms, the last of them the ground truth."""
-    made = make_definition(workspace=workspace, **definition)
-    return make_study_of(made, launched=launched, by=by, workspace=workspace)
+    """Return a study, launched by default.
+
+    It has `conditions` conditions, the last of them the ground truth.
+    """
+    definition = make_definition(workspace=workspace, **changes)
+    return make_study_of(definition, launched=launched, by=by, workspace=workspace)
 
 
 def make_study_of(
@@ -169,7 +184,10 @@ def make_study_of(
     by: User | None = None,
     workspace: Workspace | None = None,
 ) -> Study:
-    """The study of a definition; given a study's definition changed, its next version."""
+    """Return the study of a definition.
+
+    The changed definition of a study gives its next version.
+    """
     study = create_study(workspace=workspace or workspaces.main(), definition=definition, by=by)
     if launched:
         launch(study, by=by)
@@ -178,7 +196,10 @@ def make_study_of(
 
 
 def launch(study: Study, *, by: User | None = None) -> StudyVersion:
-    """Launch a study that nobody rehearsed and whose near-misses nobody judged, by decision."""
+    """Launch a study by decision, without a rehearsal.
+
+    Nobody judged its near-misses.
+    """
     return launch_study(study=study, by=by, accept=ACCEPTED)
 
 
@@ -192,7 +213,10 @@ ADVICE = [{"advice": False}, {"system": "helper", "explanation": "none"}, {"syst
 
 
 def make_advice(*, launched: bool = True, task: Any = "advice", **changes: Any) -> Study:
-    """A study of advice from a system that is wrong on every other question; q2 asks for yes or no."""
+    """Return a study of advice from a system with every other answer wrong.
+
+    q2 asks for yes or no.
+    """
     dataset = make_dataset(questions=4)
     dataset.questions.filter(external_id="q2").update(answer="yes", text="Was film 2 made in Kolwen?")
     make_run(dataset=dataset, system="helper").predictions.filter(question__external_id="q2").update(
@@ -203,7 +227,10 @@ def make_advice(*, launched: bool = True, task: Any = "advice", **changes: Any) 
 
 
 def make_changed(dataset: Dataset, *, name: str | None = None) -> Dataset:
-    """Changed items of a dataset: another film in the question, answered at the sea; q2 in the context."""
+    """Return changed items of a dataset.
+
+    Their questions are about a band in place of a film, and the answer is "the sea".
+    """
     changed = make_dataset(questions=0, name=name, workspace=dataset.workspace)
     Question.objects.bulk_create(
         Question(
@@ -222,7 +249,10 @@ def make_changed(dataset: Dataset, *, name: str | None = None) -> Dataset:
 
 
 def make_counterfactual(*, launched: bool = True, task: Any = None, **changes: Any) -> Study:
-    """A counterfactual study of a system that changes its answer to every second item."""
+    """Return a counterfactual study.
+
+    Its system changes its answer to every second item.
+    """
     dataset = make_dataset(questions=4)
     make_run(dataset=dataset, system="helper")
     changed = make_changed(dataset)
@@ -233,7 +263,10 @@ def make_counterfactual(*, launched: bool = True, task: Any = None, **changes: A
 
 
 def make_simulation(*, launched: bool = True, task: Any = None, **changes: Any) -> Study:
-    """A simulation with two items in each block; the first system is wrong on every second question."""
+    """Return a simulation with two items in each block.
+
+    The first system is wrong on every second question.
+    """
     dataset = make_dataset(questions=12)
     changes = {"conditions": ADVICE[1:], "items": {"count": 6, "seed": 1}, **changes}
     for number, system in enumerate(dict.fromkeys(row["system"] for row in changes["conditions"])):
@@ -245,7 +278,10 @@ def make_simulation(*, launched: bool = True, task: Any = None, **changes: Any) 
 def make_preference(
     *, launched: bool = True, task: Any = None, systems: int = 3, items: int = 6, **changes: Any
 ) -> Study:
-    """A study that compares the explanations of systems, named s1, s2, …; each has facts of its own."""
+    """Return a study that compares the explanations of systems.
+
+    These are named s1, s2, …; each has facts of its own.
+    """
     dataset = make_dataset(questions=items + 2)
     facts = [[title, number] for title, sentences in CONTEXT for number in range(len(sentences))]
     for number in range(systems):
@@ -271,7 +307,10 @@ def make_link_and_token(*, study: Study | None = None, **options: Any) -> tuple[
 def make_participant(
     *, study: Study | None = None, link: EntryLink | None = None, items: int = 0, completed: bool = False
 ) -> Participant:
-    """A participant who consented, submitted ``items`` items, or everything when ``completed``."""
+    """Return a participant who consented and submitted ``items`` items.
+
+    With ``completed``, the participant submitted everything.
+    """
     participant = consent(link=link or make_link(study=study))
     if completed:
         items = participant.trials.count()
@@ -284,7 +323,10 @@ def make_participant(
 
 
 def answer_item(participant: Participant, **answers: Answer) -> Trial:
-    """Show and submit the current item of a participant, with the answers given over `ITEM_ANSWERS`."""
+    """Show and submit the current item of a participant.
+
+    ``answers`` take the place of those in `ITEM_ANSWERS`.
+    """
     trial = find_current_page(participant).trial
     assert trial is not None
     show_trial(trial=trial)
@@ -322,7 +364,10 @@ EVERYTHING = EXAMPLES / "everything.yaml"
 
 
 def make_everything(*, launched: bool = True, **changes: Any) -> Study:
-    """The study of `docs/examples/everything.yaml` over a made dataset, changed by keyword."""
+    """Return the study of `docs/examples/everything.yaml`.
+
+    It is over a made dataset, and changed by keyword.
+    """
     dataset = make_dataset(questions=20)
     run = make_run(dataset=dataset, system="qi2019")
     run.predictions.update(

@@ -1,4 +1,6 @@
-"""A stand-in for Prolific: signed study addresses, keys over HTTP, notices, and the API that pays people.
+"""A stand-in for Prolific: addresses, keys, notices, and the payment API.
+
+The study addresses are signed, and the keys come over HTTP.
 
 It follows the published formats that ``studyapp.web.prolific.signature``, ``studyapp.web.prolific.api`` and
 ``recruitment_webhook`` name.
@@ -27,7 +29,10 @@ WEBHOOK = "/recruitment/prolific/webhook/"
 
 
 class Prolific:
-    """One platform with one key. ``fetched`` counts how often its keys were asked for."""
+    """One platform with one key.
+
+    ``fetched`` counts the requests for its keys.
+    """
 
     def __init__(self) -> None:
         self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -39,7 +44,10 @@ class Prolific:
         return {"keys": [{**public, "kid": "k1", "alg": "RS256", "use": "sig"}]}
 
     def token(self, person: str, *, study: str = "S1", session: str = "sub1", **changes: Any) -> str:
-        """The token of an address; ``changes`` replace claims, ``key`` and ``kid`` what signs it."""
+        """Return the token of an address.
+
+        ``changes`` replace claims; ``key`` and ``kid`` among them replace what signs it.
+        """
         key, kid = changes.pop("key", self.key), changes.pop("kid", "k1")
         claims = {
             "iss": "https://www.prolific.com",
@@ -68,7 +76,10 @@ def query(person: str, *, study: str = "S1", session: str = "sub1", **more: str)
 def notify(
     client: Client, submission: str, status: str, *, secret: str, event_id: str = "e1", **changes: Any
 ) -> Any:
-    """Send the notice of a new status. ``changes``: at, late (seconds), event_type, body, signature."""
+    """Send the notice of a new status.
+
+    ``changes``: at, late (seconds), event_type, body, signature.
+    """
     content = {
         "event_type": changes.get("event_type", "submission.status.change"),
         "resource_id": submission,
@@ -118,7 +129,10 @@ KEY = "only for this test"
 
 @dataclass
 class Submitted:
-    """A submission on the platform. ``approvals`` counts how often its reward was paid."""
+    """A submission on the platform.
+
+    ``approvals`` counts how often its reward was paid.
+    """
 
     participant: str
     study: str = "S1"
@@ -163,7 +177,7 @@ class ProlificApi:
             self.requests.append(request)
             if key != f"Token {KEY}":
                 return _error(401, "Authentication credentials were not provided.")
-            failure = next((each for each in self.failures if each[0] in request), ("", ""))
+            failure = next((failure for failure in self.failures if failure[0] in request), ("", ""))
             if failure[1]:
                 self.failures.remove(failure)
         how = failure[1]
@@ -246,7 +260,10 @@ def _error(status: int, detail: Any) -> tuple[int, Any, dict[str, str]]:
 
 @contextmanager
 def prolific_api() -> Iterator[ProlificApi]:
-    """The API on a free port of this machine, for this process and its workers."""
+    """Serve the API on a free port of this machine.
+
+    This process and its workers use it.
+    """
     api = ProlificApi()
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,7 @@
-"""Made-up questions in the HotpotQA form, for tests of import, prediction and scores."""
+"""Made-up questions in the HotpotQA form.
+
+Tests of import, prediction and scores use them.
+"""
 
 import json
 from pathlib import Path
@@ -6,7 +9,10 @@ from typing import Any
 
 
 def entry(number: int = 0, **changes: Any) -> dict[str, Any]:
-    """One valid entry of the official list; the fake system answers it with "Paul Stone" or the like."""
+    """Return one valid entry of the official list.
+
+    The fake system answers it with "Paul Stone" or the like.
+    """
     person = f"Paul Stone {'I' * (number + 1)}"
     film = f"Night Ferry {number}"
     return {
@@ -29,7 +35,10 @@ def entries(count: int) -> list[dict[str, Any]]:
 
 
 def comparison(number: int) -> dict[str, Any]:
-    """A question on who is older; the answer is the first article in half of them."""
+    """Return a question on the older of two people.
+
+    The answer is the first article in half of them.
+    """
     people = [(f"Ann Lee{number}", 1930 + number), (f"Bob Ray{number}", 1950)]
     older = min(people, key=lambda person: person[1])[0]
     return {

@@ -1,4 +1,7 @@
-"""Fixtures around a fake model server, with tasks that run at once in this process."""
+"""Fixtures around a fake model server.
+
+Tasks run at once in this process.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -52,5 +55,8 @@ def made_dataset(name: str, rows: list[dict[str, Any]]) -> Dataset:
 
 
 def failing(number: int, mark: str) -> dict[str, Any]:
-    """An entry that the fake system cannot answer; ``mark`` is one of modelserver.serving.fake_server's."""
+    """Return an entry that the fake system cannot answer.
+
+    ``mark`` is one of modelserver.serving.fake_server's.
+    """
     return entry(number, question=f"Who directed the film Night Ferry {number}? {mark}")

@@ -1,4 +1,4 @@
-"""Tests of the admin: every table can be looked through, and none can be written."""
+"""Tests of the admin: every table can be read, and none can be written."""
 
 import pytest
 from django.contrib import admin

@@ -1,4 +1,4 @@
-"""Jobs that make files: reports that are kept, responses as CSV, and workers that are killed."""
+"""Jobs that make files: kept reports, responses as CSV, killed workers."""
 
 import csv
 import zipfile
@@ -37,7 +37,7 @@ def study() -> Study:
     return study
 
 
-def asked(study: Study, kind: str, **options: Any) -> Job:
+def make_job(study: Study, kind: str, **options: Any) -> Job:
     options = {"study": study.pk, **options}
     return create_job(
         kind=kind, workspace=study.workspace, by=factories.make_user(), subject=study.slug, options=options
@@ -45,7 +45,7 @@ def asked(study: Study, kind: str, **options: Any) -> Job:
 
 
 def test_a_report_is_kept_when_the_files_of_jobs_are_deleted(study: Study):
-    job = asked(study, "report", resamples=20)
+    job = make_job(study, "report", resamples=20)
     run_job(job_id=job.pk)
     report = Report.objects.get()
     assert (report.job, report.mode, report.resamples, report.version.number) == (job, "live", 20, 1)
@@ -73,18 +73,24 @@ def test_a_report_is_kept_when_the_files_of_jobs_are_deleted(study: Study):
 
 
 class Killed(BaseException):
-    """The worker ends here, as after a SIGKILL: nothing of the program goes on."""
+    """The worker ends here, as after a SIGKILL.
+
+    Nothing of the program goes on.
+    """
 
 
 def write_empty_report(arguments: list[str], *_more: Any) -> None:
-    """Write what keeping a report reads; the other tests run the analysis, which takes seconds."""
+    """Write what keeping a report reads.
+
+    The other tests run the analysis, which takes seconds.
+    """
     (Path(arguments[arguments.index("--out") + 1]) / "tables").mkdir(parents=True)
 
 
 @pytest.mark.parametrize("where", ["_run_analysis", "read_summary", "keep_report"])
 def test_a_killed_worker_loses_and_doubles_nothing(study: Study, monkeypatch: Any, where: str):
     monkeypatch.setattr(downloads, "_run_analysis", write_empty_report)
-    job = asked(study, "report", resamples=2)
+    job = make_job(study, "report", resamples=2)
 
     def kill(*_arguments: Any, **_options: Any) -> None:
         raise Killed
@@ -105,7 +111,7 @@ def test_a_killed_worker_loses_and_doubles_nothing(study: Study, monkeypatch: An
 
 
 def test_a_cancelled_report_stores_nothing(study: Study, monkeypatch: Any, settings: Any):
-    job = asked(study, "report", resamples=2)
+    job = make_job(study, "report", resamples=2)
     write = downloads.write_bundle
 
     def cancel(*arguments: Any, **options: Any) -> Any:
@@ -121,7 +127,7 @@ def test_a_cancelled_report_stores_nothing(study: Study, monkeypatch: Any, setti
 
 
 def test_a_job_that_was_cancelled_at_its_end_leaves_no_file(study: Study, monkeypatch: Any, settings: Any):
-    job = asked(study, "export_bundle")
+    job = make_job(study, "export_bundle")
     zipped = downloads._zip_folder
 
     def cancel(folder: Path) -> Path:
@@ -138,7 +144,7 @@ def test_responses_that_were_cancelled_midway_leave_no_answers(study: Study, mon
     monkeypatch.setattr(jobs, "NOTE_SECONDS", 0)
     asks = iter([False, False, True])
     monkeypatch.setattr(jobs, "is_asked_to_cancel", lambda _job: next(asks))
-    job = asked(study, "export_responses", columns=["participant_id", "item_id"])
+    job = make_job(study, "export_responses", columns=["participant_id", "item_id"])
     run_job(job_id=job.pk)
     cancel_job(job=job, by=job.created_by)
     assert list(settings.JOB_FOLDER.iterdir()) == []
@@ -146,7 +152,7 @@ def test_responses_that_were_cancelled_midway_leave_no_answers(study: Study, mon
 
 def test_a_report_that_was_cancelled_at_its_end_leaves_no_file(study: Study, monkeypatch: Any, settings: Any):
     monkeypatch.setattr(downloads, "_run_analysis", write_empty_report)
-    job = asked(study, "report", resamples=2)
+    job = make_job(study, "report", resamples=2)
 
     def cancel(*_arguments: Any, **_options: Any) -> Any:
         cancel_job(job=job, by=job.created_by)
@@ -158,7 +164,7 @@ def test_a_report_that_was_cancelled_at_its_end_leaves_no_file(study: Study, mon
 
 
 def test_a_report_without_data_says_so():
-    job = asked(factories.make_study(), "report")
+    job = make_job(factories.make_study(), "report")
     run_job(job_id=job.pk)
     job.refresh_from_db()
     assert (job.status, job.error) == ("failed", str(RunFailed(job.error)))
@@ -166,7 +172,7 @@ def test_a_report_without_data_says_so():
 
 
 def test_the_words_of_the_analysis_are_those_of_the_job(study: Study, monkeypatch: Any):
-    job = asked(study, "report", resamples=2)
+    job = make_job(study, "report", resamples=2)
     monkeypatch.setattr(downloads, "write_bundle", lambda _study, out, **_options: out.mkdir())
     run_job(job_id=job.pk)
     job.refresh_from_db()
@@ -180,7 +186,7 @@ def test_responses_are_exactly_the_filtered_rows(study: Study, settings: Any):
     factories.answer_item(participant, certainty=1)
     columns = ["participant_id", "item_id", "certainty", "excluded_by"]
     chosen = ResponseFilter(participant=participant.public_id)
-    job = asked(study, "export_responses", filter=chosen.model_dump(), columns=columns)
+    job = make_job(study, "export_responses", filter=chosen.model_dump(), columns=columns)
     run_job(job_id=job.pk)
     job.refresh_from_db()
     with (settings.JOB_FOLDER / job.file).open(encoding="utf-8", newline="") as file:

@@ -32,16 +32,16 @@ def test_it_works(django_assert_num_queries):
     participant = consent(link=link)
     cookies = sign_link(link), sign_participant(participant), resume_token(participant)
     with django_assert_num_queries(1):
-        found = find_link(token)
-        assert found == link
-        assert found.study.slug
+        stored_link = find_link(token)
+        assert stored_link == link
+        assert stored_link.study.slug
     with django_assert_num_queries(1):
         again = read_link(cookies[0])
         assert again == link
         assert again.study.slug
-    for read, value in ((read_participant, cookies[1]), (read_resume, cookies[2])):
+    for read, cookie in ((read_participant, cookies[1]), (read_resume, cookies[2])):
         with django_assert_num_queries(1):
-            person = read(value)
+            person = read(cookie)
             assert person == participant
             assert person.version.study.slug
             assert person.next_trials[0].item.external_id
@@ -54,10 +54,10 @@ def test_entry_tokens_hold_at_least_128_random_bits():
 
 
 def test_only_the_hash_is_kept():
-    token, kept = make_entry_token()
-    assert kept == hash_token(token)
-    assert len(kept) == 64
-    assert token not in kept
+    token, token_hash = make_entry_token()
+    assert token_hash == hash_token(token)
+    assert len(token_hash) == 64
+    assert token not in token_hash
 
 
 @pytest.mark.django_db

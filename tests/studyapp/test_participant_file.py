@@ -1,4 +1,7 @@
-"""All that is stored about one participant, for people who ask what the site knows about them."""
+"""All that is stored about one participant, in a file.
+
+It is for people who ask what the site knows about them.
+"""
 
 from __future__ import annotations
 
@@ -32,16 +35,16 @@ def test_it_works(client, participant: Participant):
     assert address in page.content.decode()
     response = client.get(address)
     assert response["Content-Disposition"] == f'attachment; filename="{participant.public_id}.json"'
-    data = response.json()
-    assert data["studyapp.ExternalIds"][0]["person_id"] == "p-17"
-    assert len(data["studyapp.Trial"]) == 3
-    assert all(trial["answers"] for trial in data["studyapp.Trial"])
-    [consent] = data["consent"]
+    content = response.json()
+    assert content["studyapp.ExternalIds"][0]["person_id"] == "p-17"
+    assert len(content["studyapp.Trial"]) == 3
+    assert all(trial["answers"] for trial in content["studyapp.Trial"])
+    [consent] = content["consent"]
     assert consent["text"] == "You take part in a study of explanations.\n\nYou may stop at any time."
     assert (consent["version"], bool(consent["consented_at"])) == (1, True)
     items = set(participant.trials.values_list("item__external_id", flat=True))
-    assert {trial["item"] for trial in data["studyapp.Trial"]} == items
-    assert data["studyapp.Participant"][0]["condition"] == participant.group
+    assert {trial["item"] for trial in content["studyapp.Trial"]} == items
+    assert content["studyapp.Participant"][0]["condition"] == participant.group
     assert AuditEntry.objects.filter(data__page="participant_file").exists()
 
 
@@ -53,9 +56,12 @@ def test_the_command_prints_the_same(participant: Participant):
 
 
 def test_it_holds_every_table_that_deletion_empties(participant: Participant):
-    """Both find the tables by their relations; of others the file holds nothing."""
+    """Both find the tables by their relations.
+
+    The file holds nothing of other participants.
+    """
     other = factories.make_participant(study=participant.version.study, completed=True)
     text = json.dumps(read_stored_data(participant), default=str)
     assert other.public_id not in text
-    related = {each.related_model._meta.label for each in Participant._meta.related_objects}
+    related = {relation.related_model._meta.label for relation in Participant._meta.related_objects}
     assert read_stored_data(participant).keys() <= related | {"studyapp.Participant", "consent"}

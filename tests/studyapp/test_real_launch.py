@@ -1,4 +1,7 @@
-"""The real run: released systems on HotpotQA, whose launch asks for judges, and its report."""
+"""The real run of released systems on HotpotQA: launch and report.
+
+The launch asks for judges.
+"""
 
 from pathlib import Path
 
@@ -47,10 +50,12 @@ def study(tmp_path: Path) -> Study:
 def test_it_launches_after_judging_and_its_report_states_it(study: Study, tmp_path: Path):
     plan = plan_launch(study)
     shown = list_shown_answers(plan)
-    missed = [each for each in shown if not each.verdict.exact_match]
-    near = [each for each in shown if each.verdict.is_open]
+    missed = [answer for answer in shown if not answer.verdict.exact_match]
+    near = [answer for answer in shown if answer.verdict.is_open]
     assert (len(shown), len(missed)) == (50, 21)
-    assert ("about 115 miles (185 km)", "115 miles") in {(each.question.answer, each.answer) for each in near}
+    assert ("about 115 miles (185 km)", "115 miles") in {
+        (answer.question.answer, answer.answer) for answer in near
+    }
     refusal = f'{len(near)} of 50 shown answers resemble.*--accept judging="REASON"'
     with pytest.raises(CommandError, match=refusal):
         call_command("launch_study", "real", *REHEARSED)

@@ -1,4 +1,4 @@
-"""The command `touchstone`: what it offers in a checkout and when only the analysis is installed."""
+"""The command `touchstone` in a checkout and with the analysis alone."""
 
 import os
 import shutil
@@ -24,7 +24,10 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """A folder that holds what the distribution installs: the analysis inside touchstone."""
+    """A folder that holds what the distribution installs.
+
+    It has the analysis inside touchstone.
+    """
     folder = tmp_path_factory.mktemp("site-packages")
     ignore = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "touchstone", folder / "touchstone", ignore=ignore)

@@ -1,4 +1,4 @@
-"""Passwords from leaks: refused by the list of the site, and by a service if one is named."""
+"""The site's list, and a service if one is set, refuse leaked passwords."""
 
 from __future__ import annotations
 
@@ -28,14 +28,17 @@ def digest_of(password: str) -> str:
 
 @contextmanager
 def service(*, status: int = 200, body: str | None = None, pause: float = 0.0) -> Iterator[tuple[str, list]]:
-    """A service that knows LEAKED: its address, and the paths and headers that it got."""
-    asked: list[tuple[str, dict[str, str]]] = []
+    """Yield the address of a service that knows LEAKED, and its requests.
+
+    Each request is its path and headers.
+    """
+    requests: list[tuple[str, dict[str, str]]] = []
     digest = digest_of(LEAKED)
     lines = [f"{digest[5:]}:1,234", f"{'0' * 35}:0"] if body is None else [body]
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
-            asked.append((self.path, dict(self.headers)))
+            requests.append((self.path, dict(self.headers)))
             time.sleep(pause)
             self.send_response(status)
             self.end_headers()
@@ -48,7 +51,7 @@ def service(*, status: int = 200, body: str | None = None, pause: float = 0.0) -
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}/range/", asked
+        yield f"http://127.0.0.1:{server.server_port}/range/", requests
     finally:
         server.shutdown()
         server.server_close()
@@ -63,7 +66,7 @@ def refusals(password: str) -> list[str]:
 
 
 def test_it_works(settings):
-    with service() as (url, asked):
+    with service() as (url, requests):
         settings.LEAKED_PASSWORDS_URL = url
         assert refusals(LEAKED) == ["This password is known from a data leak. Choose another one."]
         assert refusals(UNKNOWN) == []
@@ -72,14 +75,14 @@ def test_it_works(settings):
         assert refusals(LEAKED) == [
             "Dieses Passwort ist aus einem Datenleck bekannt. Bitte ein anderes wählen."
         ]
-    assert len(asked) == 2
+    assert len(requests) == 2
 
 
 def test_five_characters_of_a_hash_leave_the_site(settings):
-    with service() as (url, asked):
+    with service() as (url, requests):
         settings.LEAKED_PASSWORDS_URL = url
         refusals(UNKNOWN)
-    [(path, headers)] = asked
+    [(path, headers)] = requests
     assert path == f"/range/{digest_of(UNKNOWN)[:5]}"
     assert headers["Add-Padding"] == "true"
     assert "Cookie" not in headers
@@ -93,10 +96,10 @@ def test_nothing_is_sent_unless_a_service_is_named(settings, monkeypatch):
 
 
 def test_a_common_password_is_refused_without_asking(settings):
-    with service() as (url, asked):
+    with service() as (url, requests):
         settings.LEAKED_PASSWORDS_URL = url
         assert refusals(COMMON.upper()) == ["This password is too common."]
-    assert asked == []
+    assert requests == []
 
 
 def test_the_list_has_the_lengths_that_the_site_takes():

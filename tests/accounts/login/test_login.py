@@ -112,9 +112,9 @@ def test_behind_a_proxy_a_stranger_does_not_lock_the_user_out(client, user, sett
             headers={"X-Forwarded-For": "1.2.3.4, 203.0.113.5"},
         )
     assert stranger.status_code == 429
-    own = {"X-Forwarded-For": "203.0.113.5, 198.51.100.7"}
+    headers = {"X-Forwarded-For": "203.0.113.5, 198.51.100.7"}
     data = {"username": "ada", "password": "right"}
-    assert client.post("/accounts/login/", data, headers=own).status_code == 302
+    assert client.post("/accounts/login/", data, headers=headers).status_code == 302
 
 
 def test_the_login_is_kept_in_the_prepared_queries(client, user, django_assert_num_queries):

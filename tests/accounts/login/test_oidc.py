@@ -1,4 +1,4 @@
-"""Tests of the login by OpenID Connect, with a real provider on this machine."""
+"""Tests of the login by OpenID Connect, with a real provider running here."""
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -29,7 +29,7 @@ def provider(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def _known(settings, provider, monkeypatch):
+def _provider_with_users(settings, provider, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     app = {
         "provider_id": PROVIDER["id"],
@@ -93,7 +93,7 @@ def test_with_an_invitation_a_person_chooses_a_name(client):
 
 
 def test_an_account_made_with_somebody_elses_address_is_cleared(client):
-    """Whoever made it loses the password, the sessions and the tokens."""
+    """The maker loses the password, the sessions and the tokens."""
     user, maker = make_user(email="ada@example.org"), Client()
     token = make_token(user)
     log_in(maker)
@@ -107,9 +107,9 @@ def test_an_account_made_with_somebody_elses_address_is_cleared(client):
 def test_the_second_factor_is_asked_for_too(client):
     make_user(email="ada@example.org")
     EmailAddress.objects.create(user=User.objects.get(), email="ada@example.org", verified=True)
-    own = Client()
-    log_in(own)
-    set_up_second_factor(own)
+    other = Client()
+    log_in(other)
+    set_up_second_factor(other)
     assert log_in_there(client, "s-ada").url == "/accounts/2fa/authenticate/"
     assert not is_logged_in(client)
 

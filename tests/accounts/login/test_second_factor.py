@@ -158,9 +158,9 @@ def test_new_recovery_codes_end_the_old_ones(client, user, secret):
     confirm(client)
     client.post("/accounts/2fa/recovery-codes/generate/")
     new = recovery_codes(user)
-    asked = client.get(CODES).content.decode()
-    assert "Show recovery codes" in asked
-    assert not any(code in asked for code in new)
+    prompt = client.get(CODES).content.decode()
+    assert "Show recovery codes" in prompt
+    assert not any(code in prompt for code in new)
     page = client.post(CODES).content.decode()
     assert all(code in page for code in new)
     assert not set(old) & set(new)
@@ -173,9 +173,9 @@ def test_codes_are_shown_after_the_password_and_to_their_owner(client, user, sec
     assert client.get(CODES).url.startswith("/accounts/login/")
     log_in(client)
     client.post(AUTHENTICATE, {"code": code_for(secret)})
-    stage = client.session[AUTHENTICATION_METHODS_SESSION_KEY]
+    methods = client.session[AUTHENTICATION_METHODS_SESSION_KEY]
     session = client.session
-    session[AUTHENTICATION_METHODS_SESSION_KEY] = [{**each, "at": 0} for each in stage]
+    session[AUTHENTICATION_METHODS_SESSION_KEY] = [{**method, "at": 0} for method in methods]
     session.save()
     assert client.post(CODES).url.startswith("/accounts/reauthenticate/")
     other = Client()

@@ -30,8 +30,8 @@ def member_twice() -> None:
 
 
 def invitation(**fields: Any) -> None:
-    given = {"workspace": main(), "role": Role.VIEWER, "token_hash": "h", "created_by": user()}
-    Invitation.objects.create(expires_at=timezone.now() + LATER, **{**given, **fields})
+    defaults = {"workspace": main(), "role": Role.VIEWER, "token_hash": "h", "created_by": user()}
+    Invitation.objects.create(expires_at=timezone.now() + LATER, **{**defaults, **fields})
 
 
 def answered_twice() -> None:
@@ -40,8 +40,8 @@ def answered_twice() -> None:
 
 
 def token(**fields: Any) -> None:
-    given = {"user": user(), "name": "n", "prefix": "tst_a", "token_hash": "h", "scope": "read"}
-    ApiToken.objects.create(expires_at=timezone.now() + LATER, **{**given, **fields})
+    defaults = {"user": user(), "name": "n", "prefix": "tst_a", "token_hash": "h", "scope": "read"}
+    ApiToken.objects.create(expires_at=timezone.now() + LATER, **{**defaults, **fields})
 
 
 BREAKS: dict[str, Callable[[], Any]] = {
@@ -64,11 +64,16 @@ ALSO: dict[str, Callable[[], Any]] = {
 
 def constraints() -> dict[str, Any]:
     models = apps.get_app_config("accounts").get_models()
-    return {each.name: (model, each) for model in models for each in model._meta.constraints}
+    return {
+        constraint.name: (model, constraint) for model in models for constraint in model._meta.constraints
+    }
 
 
 def complaint(name: str) -> str:
-    """The part of the database's message that names the constraint; SQLite names the columns instead."""
+    """Return the part of the database's message that names the constraint.
+
+    SQLite names the columns instead.
+    """
     model, constraint = constraints()[name]
     if isinstance(constraint, UniqueConstraint) and connection.vendor == "sqlite":
         fields = (model._meta.get_field(field) for field in constraint.fields)

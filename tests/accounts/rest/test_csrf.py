@@ -1,4 +1,4 @@
-"""Requests of a logged-in browser: writes need the CSRF token of a page, in a header."""
+"""Writes of a logged-in browser need a page's CSRF token in a header."""
 
 import json
 import re
@@ -28,8 +28,8 @@ def browser(settings: Any, tmp_path: Path) -> Client:
 @pytest.fixture
 def token(browser: Client) -> str:
     page = browser.get("/api/docs/").content.decode()
-    [found] = re.findall('data-csrf="([^"]+)"', page)
-    return str(found)
+    [csrf_token] = re.findall('data-csrf="([^"]+)"', page)
+    return str(csrf_token)
 
 
 def post(client: Client, address: str, body: bytes, media: str, **headers: str) -> Any:

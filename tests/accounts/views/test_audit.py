@@ -56,11 +56,11 @@ def test_it_works(page, owner):
     assert "Role given" in shown
     assert "Viewer" in shown
     assert shown.index(">Login</td>") < shown.index(">Role given</td>")  # newest first
-    login, given = exported(page)
-    assert (given["actor"], given["kind"], given["subject"]) == ("ada", "role_given", "bob")
-    assert json.loads(given["data"]) == {"role": "viewer"}
-    assert datetime.fromisoformat(given["at"]).tzinfo == UTC
-    assert (login["actor"], login["kind"], login["data"]) == ("bob", "login", "")
+    login_entry, role_entry = exported(page)
+    assert (role_entry["actor"], role_entry["kind"], role_entry["subject"]) == ("ada", "role_given", "bob")
+    assert json.loads(role_entry["data"]) == {"role": "viewer"}
+    assert datetime.fromisoformat(role_entry["at"]).tzinfo == UTC
+    assert (login_entry["actor"], login_entry["kind"], login_entry["data"]) == ("bob", "login", "")
 
 
 def test_an_export_is_in_the_log_itself(page, owner):
@@ -159,9 +159,9 @@ def test_pages_follow_each_other_without_a_gap(page, owner, django_assert_max_nu
     record(kind="workspace_renamed", by=owner, workspace=main(), subject="meanwhile")
     [address] = [part.split('"')[0] for part in first.split('href="')[1:] if "before=" in part]
     second = text(page.get("/people/main/audit/" + address.replace("&amp;", "&")))
-    seen = [number for number in range(PAGE + 5) if f"name{number:03}" in first]
-    rest = [number for number in range(PAGE + 5) if f"name{number:03}" in second]
-    assert (seen, rest) == (list(range(5, PAGE + 5)), list(range(5)))
+    newest = [number for number in range(PAGE + 5) if f"name{number:03}" in first]
+    oldest = [number for number in range(PAGE + 5) if f"name{number:03}" in second]
+    assert (newest, oldest) == (list(range(5, PAGE + 5)), list(range(5)))
     assert "meanwhile" not in second
     assert "Older entries" not in second
 

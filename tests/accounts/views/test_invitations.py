@@ -1,4 +1,4 @@
-"""Invitations: a link gives a role once, to the first person who accepts it."""
+"""The link of an invitation gives one role, to the first who accepts it."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -66,7 +66,7 @@ def visitor(user):
     return client
 
 
-def made(owner, **fields):
+def create(owner, **fields):
     return create_invitation(**{"workspace": main(), "role": Role.VIEWER, "days": 7, "by": owner, **fields})
 
 
@@ -160,7 +160,7 @@ def test_a_study_of_another_workspace_and_a_role_of_annotation_are_not_shared(pa
 
 def test_a_study_that_moved_away_meanwhile_is_not_opened(owner):
     study = factories.make_study(conditions=1, items=1)
-    created = made(owner, kind="study", shared=study)
+    created = create(owner, kind="study", shared=study)
     type(study).objects.update(workspace=Workspace.objects.create(slug="other", name="Other"))
     response = visitor(person("bob")).post(link_of(created))
     assert response.status_code == 410
@@ -169,7 +169,7 @@ def test_a_study_that_moved_away_meanwhile_is_not_opened(owner):
 
 
 def test_a_visitor_is_offered_a_login(client, owner):
-    created = made(owner)
+    created = create(owner)
     link = link_of(created)
     shown = text(client.get(link))
     assert f'href="/accounts/login/?next={link}"' in shown
@@ -215,7 +215,7 @@ def of_a_deactivated_owner(invitation):
     ],
 )
 def test_an_ended_invitation_gives_nothing(client, owner, end, sentence):
-    created = made(owner)
+    created = create(owner)
     bob = visitor(person("bob"))
     end(created.invitation)
     before = Membership.objects.count()
@@ -234,13 +234,13 @@ def test_an_unknown_link_is_not_found(client):
 
 
 def test_an_owner_revokes_an_invitation_of_the_workspace(page, owner):
-    mine = made(owner).invitation
+    mine = create(owner).invitation
     other = Workspace.objects.create(slug="other", name="Other")
-    foreign = made(owner, workspace=other).invitation
+    foreign = create(owner, workspace=other).invitation
     assert page.post(f"/people/main/invitations/{foreign.pk}/revoke/").status_code == 404
     assert page.post(f"/people/main/invitations/{mine.pk}/revoke/").url == "/people/main/"
     assert page.post(f"/people/main/invitations/{mine.pk}/revoke/").status_code == 404
-    assert [each.revoked_at is None for each in Invitation.objects.order_by("pk")] == [False, True]
+    assert [row.revoked_at is None for row in Invitation.objects.order_by("pk")] == [False, True]
     assert AuditEntry.objects.filter(kind="invitation_revoked").count() == 1
     assert not revoke_invitation(invitation=mine, by=owner)
 
@@ -285,7 +285,7 @@ def test_of_two_people_who_accept_at_the_same_moment_one_gets_the_role(owner):
     people = [person("bob"), person("eve")]
     for _time in range(5):
         Membership.objects.exclude(user=owner).delete()
-        invitation = made(owner).invitation
+        invitation = create(owner).invitation
         start = Barrier(2)
 
         def accept(user, invitation=invitation, start=start):

@@ -56,8 +56,8 @@ def test_it_works(page, owner):
     bob = User.objects.get(username="bob")
     end = f"/people/main/roles/{bob.pk}/analyst/end/"
     assert f'href="{end}"' in shown
-    asked = page.get(end)
-    assert "End the role Analyst of bob" in text(asked)
+    confirmation = page.get(end)
+    assert "End the role Analyst of bob" in text(confirmation)
     assert find_workspace_roles(bob, main().pk) == {Role.ANALYST}
     assert page.post(end).url == "/people/main/"
     assert not find_workspace_roles(bob, main().pk)
@@ -67,8 +67,8 @@ def test_it_works(page, owner):
 def test_people_are_listed_with_their_roles_and_shares(page, django_assert_max_num_queries):
     study = factories.make_study(conditions=1, items=1)
     bob = person("bob", Role.VIEWER, Role.ANNOTATOR)
-    for each in (bob, person("guest")):
-        study.shares.create(user=each, role=Role.ANALYST)
+    for user in (bob, person("guest")):
+        study.shares.create(user=user, role=Role.ANALYST)
     with django_assert_max_num_queries(14):
         shown = text(page.get("/people/main/"))
     assert "Viewer" in shown
@@ -227,7 +227,7 @@ def test_a_refusal_of_the_sharing_app_is_shown(page, monkeypatch):
 
 
 def at_once(*acts):
-    """Do the acts at the same moment, in threads; return what each raised, or None."""
+    """Do the acts at once, in threads; return what each raised, or None."""
     start = Barrier(len(acts))
 
     def run(act):
@@ -250,7 +250,7 @@ def test_of_two_owners_who_leave_at_the_same_moment_one_stays():
         Membership.objects.all().delete()
         owners = [give(User.objects.get_or_create(username=name)[0], Role.OWNER) for name in ("ada", "bob")]
         raised = at_once(
-            *(partial(leave_workspace, workspace=main(), by=each) for each in owners),
+            *(partial(leave_workspace, workspace=main(), by=owner) for owner in owners),
         )
         assert sorted(raised, key=str) == [LastOwner, None]
         assert Membership.objects.filter(role=Role.OWNER).count() == 1
@@ -345,9 +345,9 @@ def superuser():
     return person("bob", is_superuser=True)
 
 
-@pytest.mark.parametrize("made", [in_two_workspaces, with_a_share_elsewhere, superuser])
-def test_an_owner_does_not_administer_accounts_of_others(page, made):
-    bob = give(made(), Role.VIEWER)
+@pytest.mark.parametrize("create", [in_two_workspaces, with_a_share_elsewhere, superuser])
+def test_an_owner_does_not_administer_accounts_of_others(page, create):
+    bob = give(create(), Role.VIEWER)
     address = f"/people/site/accounts/{bob.pk}/"
     assert address not in text(page.get("/people/main/"))
     for act in ("deactivate/", "activate/"):

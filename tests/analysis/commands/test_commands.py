@@ -29,7 +29,7 @@ def bundle(tmp_path):
 
 
 def failure(capsys, *arguments):
-    """Runs a command that must fail; returns its one line on standard error."""
+    """Run a command that must fail; return its one line on standard error."""
     status = main([str(argument) for argument in arguments])
     printed = capsys.readouterr()
     assert status == 1
@@ -130,8 +130,8 @@ def test_correlate(tmp_path, capsys):
     assert float(f1["value"]) == pytest.approx(1)
     assert f1["p"] == ""
     assert rows["fp", "LocA", "kendall"]["desirable"] == "desirable"
-    own = rows["my measure", "LocA", "pearson"]
-    assert (own["n"], own["rank"], own["desirable"], own["value"]) == ("2", "+", "", "1.0")
+    loca = rows["my measure", "LocA", "pearson"]
+    assert (loca["n"], loca["rank"], loca["desirable"], loca["value"]) == ("2", "+", "", "1.0")
     assert (out / "tables/rank_table.csv").read_text("utf-8").splitlines() == [
         "measure,Answer F1,LocA",
         "fp,+,-",
@@ -152,14 +152,17 @@ def test_correlate_as_json(tmp_path, capsys):
 
 
 def people_table(rng, *, shared=False):
-    """Agreement of eight participants in each of four systems, that differ; shared: the same eight."""
+    """Return a table of eight participants in each of four systems.
+
+    Agreement differs by system. shared: the same eight participants are in all systems.
+    """
     lines = ["system,participant,agreement,time_geometric"]
-    own = rng.normal(0, 0.1, (4, 8))
+    deviations = rng.normal(0, 0.1, (4, 8))
     for system, name in enumerate("ABCD"):
         for person in range(8):
-            who = f"p{person}" if shared else f"{name}{person}"
-            value = 0.4 + 0.1 * system + own[0 if shared else system, person]
-            lines.append(f"{name},{who},{value:.4f},{30 * np.exp(own[system, person]):.4f}")
+            participant = f"p{person}" if shared else f"{name}{person}"
+            value = 0.4 + 0.1 * system + deviations[0 if shared else system, person]
+            lines.append(f"{name},{participant},{value:.4f},{30 * np.exp(deviations[system, person]):.4f}")
     return "\n".join(lines) + "\n"
 
 
@@ -169,16 +172,19 @@ def correlations_of(folder):
 
 
 def test_correlate_participants(tmp_path):
-    """With a row per participant there are intervals, and every system is left out in turn."""
+    """A table with a row per participant gives confidence intervals.
+
+    Every system is left out in turn.
+    """
     model = write(tmp_path / "m.csv", "s,em\nA,0.1\nB,0.2\nC,0.3\nD,0.9\n")
     widths = {}
     for shared in (False, True):
         human = write(tmp_path / "h.csv", people_table(np.random.default_rng(1), shared=shared))
         out = tmp_path / f"out-{shared}"
         assert main(["correlate", "--human", human, "--model", model, "--out", str(out)]) == 0
-        found = correlations_of(out)["agreement", "pearson"]
-        low, high = float(found["low"]), float(found["high"])
-        assert low <= float(found["value"]) <= high
+        row = correlations_of(out)["agreement", "pearson"]
+        low, high = float(row["low"]), float(row["high"])
+        assert low <= float(row["value"]) <= high
         widths[shared] = high - low
         html = (out / "report.html").read_text("utf-8")
         assert "Items cannot be resampled because the table does not hold" in html
@@ -188,9 +194,12 @@ def test_correlate_participants(tmp_path):
 
 
 def test_correlate_shares_are_those_of_all_resamples(tmp_path):
-    """Two participants in each of three systems have 4³ samples: each ranking is looked at."""
+    """The sign share is that of the rankings of all samples.
+
+    Two participants in each of three systems have 4³ samples: each ranking is looked at.
+    """
     people = {"A": (0.1, 0.4), "B": (0.2, 0.5), "C": (0.4, 0.9)}
-    rows = [f"{name},{name}{i},{value}" for name, own in people.items() for i, value in enumerate(own)]
+    rows = [f"{name},{name}{i},{value}" for name, values in people.items() for i, value in enumerate(values)]
     human = write(tmp_path / "h.csv", "\n".join(["system,participant,fp", *rows]))
     model = write(tmp_path / "m.csv", "s,em\nA,1\nB,2\nC,3\n")
     plan = write(tmp_path / "plan.json", {"sign_share": 0.6, "coefficient": "kendall", "scores": ["em"]})
@@ -206,13 +215,13 @@ def test_correlate_shares_are_those_of_all_resamples(tmp_path):
         str(tmp_path / "o"),
     ]
     assert main([*arguments, "--resamples", "4000"]) == 0
-    means = [[(a + b) / 2 for a in own for b in own] for own in people.values()]
+    means = [[(a + b) / 2 for a in values for b in values] for values in people.values()]
     samples = list(product(*means))
     share = sum(a < b < c for a, b, c in samples) / len(samples)
-    found = correlations_of(tmp_path / "o")["fp", "kendall"]
-    assert found["rank"] == "+"
-    assert float(found["sign_share"]) == pytest.approx(share, abs=4 * (0.25 / 4000) ** 0.5)
-    assert (found["sign_recurs"], found["score_drawn"]) == (str(share >= 0.6).lower(), "false")
+    row = correlations_of(tmp_path / "o")["fp", "kendall"]
+    assert row["rank"] == "+"
+    assert float(row["sign_share"]) == pytest.approx(share, abs=4 * (0.25 / 4000) ** 0.5)
+    assert (row["sign_recurs"], row["score_drawn"]) == (str(share >= 0.6).lower(), "false")
     html = (tmp_path / "o/report.html").read_text("utf-8")
     assert "Kendall tau-b, n = 3 systems" in html
     assert "Pearson r, n = 3 systems" not in html
@@ -220,7 +229,10 @@ def test_correlate_shares_are_those_of_all_resamples(tmp_path):
 
 
 def test_correlate_averages_participants(tmp_path):
-    """A geometric measure is averaged on the log scale, an empty cell does not count."""
+    """A geometric measure is averaged on the log scale.
+
+    An empty cell does not count.
+    """
     human = "system,participant,agreement,time_geometric\nA,a,0.2,10\nA,b,,40\nB,c,0.4,20\nB,d,0.8,20\n"
     relations = relate_tables(
         Path(write(tmp_path / "h.csv", human)), Path(write(tmp_path / "m.csv", "s,em\nB,1\nA,2\n")), {},
@@ -247,11 +259,12 @@ def test_correlate_gives_p_from_six_systems_on(tmp_path):
     model = write(tmp_path / "m.csv", "s,y\n" + "".join(f"{i},{-i}\n" for i in range(6)))
     assert main(["correlate", "--human", human, "--model", model, "--out", str(tmp_path / "o")]) == 0
     with (tmp_path / "o/tables/correlations.csv").open(encoding="utf-8") as file:
-        found = {row["coefficient"]: row for row in csv.DictReader(file)}
-    assert float(found["spearman"]["p"]) == pytest.approx(2 / 720)
-    assert found["spearman"]["p_method"] == "exact"
-    assert found["spearman"]["p_holm"] == found["spearman"]["p"]  # one score is the whole family
-    assert float(found["spearman"]["value"]) == pytest.approx(-1)
+        correlations = {row["coefficient"]: row for row in csv.DictReader(file)}
+    assert float(correlations["spearman"]["p"]) == pytest.approx(2 / 720)
+    assert correlations["spearman"]["p_method"] == "exact"
+    # One score is the whole family.
+    assert correlations["spearman"]["p_holm"] == correlations["spearman"]["p"]
+    assert float(correlations["spearman"]["value"]) == pytest.approx(-1)
 
 
 @pytest.mark.parametrize(
@@ -324,7 +337,10 @@ def test_commands_are_imported_when_they_run():
 
 
 def test_as_a_program_with_light_imports(tmp_path):
-    """The scores and the coupling import no science library, and the program runs as a module."""
+    """The scores and the coupling import no science library.
+
+    The program runs as a module.
+    """
     code = (
         "import sys, analysis, analysis.scores.hotpotqa, analysis.scores.farm_loca;"
         "print(sorted({'numpy', 'pandas', 'scipy', 'matplotlib', 'pydantic', 'django'} & sys.modules.keys()))"

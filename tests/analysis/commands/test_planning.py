@@ -90,7 +90,7 @@ def test_the_effect_on_predictions_is_a_change_between_blocks(capsys):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "words"),
     [
         (["--effect", "0.1"], "--pilot BUNDLE"),
         (["--effect", "0.1", "--participant-sd", "0.1"], "residual_sd"),
@@ -99,10 +99,10 @@ def test_the_effect_on_predictions_is_a_change_between_blocks(capsys):
         (["--effect", "0.1", "--pilot", "nowhere"], "nowhere"),
     ],
 )
-def test_what_makes_no_design_is_one_sentence(capsys, arguments, said):
+def test_what_makes_no_design_is_one_sentence(capsys, arguments, words):
     status, out, err = run(capsys, "power", *arguments, "--simulations", 50)
     assert (status, out) == (1, "")
-    assert said in err
+    assert words in err
     assert len(err.strip().splitlines()) == 1
 
 
@@ -127,11 +127,14 @@ def plan_with_looks(tmp_path, **more):
 
 
 def test_an_interim_analysis_of_a_bundle_takes_its_values_and_share(capsys, tmp_path):
-    """z is that of the participants of the bundle, as a report has them, at their share of the plan."""
+    """z is that of the bundle's participants at their share of the plan.
+
+    Their values are those that a report has.
+    """
     bundle = planted_study(tmp_path / "bundle", people=6)
     estimates = analyse(load_bundle(bundle), Options(resamples=0)).retained.estimates
-    own = estimates.per_participant["agreement"]
-    z = observed_z(own[estimates.conditions.index("one")], own[estimates.conditions.index("two")])
+    agreement = estimates.per_participant["agreement"]
+    z = observed_z(agreement[estimates.conditions.index("one")], agreement[estimates.conditions.index("two")])
     status, out, _ = run(capsys, "interim", bundle, "--plan", plan_with_looks(tmp_path), "--json")
     assert status == 0
     values = json.loads(out)

@@ -1,4 +1,4 @@
-"""Alignment scores: the test, the definition, the control, planted systems, and the command."""
+"""Alignment scores: test, definition, control, planted systems, command."""
 
 import csv
 import json
@@ -57,7 +57,7 @@ def test_where_nothing_can_be_tested():
 
 
 def test_all_parts_of_the_definition_count():
-    found = score(
+    alignment = score(
         [
             record(1),
             record(2, answered=(True, False)),
@@ -66,16 +66,22 @@ def test_all_parts_of_the_definition_count():
             record(5, positive=()),
         ]
     )
-    assert (found.n, found.answered, found.higher, found.aligned, found.untested) == (5, 3, 3, 1, 1)
-    assert found.score == 1 / 5
-    assert found.among_answered == 1 / 3
-    assert found.interval[0] < 0.2 < found.interval[1]
+    assert (alignment.n, alignment.answered, alignment.higher, alignment.aligned, alignment.untested) == (
+        5,
+        3,
+        3,
+        1,
+        1,
+    )
+    assert alignment.score == 1 / 5
+    assert alignment.among_answered == 1 / 3
+    assert alignment.interval[0] < 0.2 < alignment.interval[1]
 
 
 def test_groups_are_kept_apart_and_may_share_ids():
     records = [record(1, system=system, method=method) for system in "ab" for method in ("ig", "occlusion")]
-    found = alignments(judge(records, rng=np.random.default_rng(1)))
-    assert [(one.group.system, one.group.method, one.n) for one in found] == [
+    group_scores = alignments(judge(records, rng=np.random.default_rng(1)))
+    assert [(alignment.group.system, alignment.group.method, alignment.n) for alignment in group_scores] == [
         ("a", "ig", 1),
         ("a", "occlusion", 1),
         ("b", "ig", 1),
@@ -89,27 +95,30 @@ def test_groups_are_kept_apart_and_may_share_ids():
 
 @pytest.mark.parametrize("positive", [1, 2, 8])
 def test_random_partitions_are_found_higher_in_about_five_percent(positive):
-    """As the source says of Euclidean norms, which these are; 400 instances of 100 draws."""
+    """The source reports this rate for Euclidean norms, as used here.
+
+    400 instances with 100 draws each.
+    """
     rng = np.random.default_rng(5)
     saliency = np.linalg.norm(rng.normal(size=(400, positive + 12, 8)), axis=-1)
     records = [
         record(i, positive=row[:positive], negative=row[positive:]) for i, row in enumerate(saliency.tolist())
     ]
-    found = score(records)
-    assert 0.03 < found.control < 0.08
-    assert 0.02 < found.higher / found.n < 0.10
-    assert not found.above_control
+    alignment = score(records)
+    assert 0.03 < alignment.control < 0.08
+    assert 0.02 < alignment.higher / alignment.n < 0.10
+    assert not alignment.above_control
 
 
 def test_the_crossed_table_has_systems_by_steps_and_methods():
-    given = [
+    records = [
         record(n, answered=(True, True), system=system, step=step, method=method) | {"dataset": "world"}
         for system, step, method in (
             ("small", "comparison", "ig"), ("small", "comparison", "occ"), ("large", "coreference", "ig")
         )
         for n in range(3)
     ]  # fmt: skip
-    results = alignments(judge([Record(**one) for one in given], rng=np.random.default_rng(1)))
+    results = alignments(judge([Record(**fields) for fields in records], rng=np.random.default_rng(1)))
     table = tabulate_by_method(results)
     assert table.header == ["System", "comparison ig", "comparison occ", "coreference ig"]
     shown = [[cell.plain for cell in row] for row in table.rows]
@@ -127,12 +136,15 @@ def test_malformed_records_are_named():
 
 
 def write(path, records):
-    path.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
+    path.write_text("".join(json.dumps(row) + "\n" for row in records), encoding="utf-8")
     return str(path)
 
 
 def many():
-    """Two systems: one that falls on counterfactuals and one that does not; words in and out of training."""
+    """Yield records of two systems, one of which fails on counterfactuals.
+
+    Their words lie in and out of the training distribution.
+    """
     rng = np.random.default_rng(2)
     for system, after in (("small", 0.2), ("large", 1.0)):
         for distribution in ("in", "out"):
@@ -148,24 +160,24 @@ def test_the_command_prints_and_writes(tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["alignment", write(tmp_path / "r.jsonl", many()), "--out", str(out)]) == 0
     printed = json.loads(capsys.readouterr().out)
-    assert [(one["system"], one["distribution"]) for one in printed] == [
+    assert [(row["system"], row["distribution"]) for row in printed] == [
         ("small", "in"), ("small", "out"), ("large", "in"), ("large", "out"),
     ]  # fmt: skip
     assert printed[2]["score"] == 1
     assert printed[2]["above_control"]
     lines = [json.loads(line) for line in (out / "instances.jsonl").read_text("utf-8").splitlines()]
     assert len(lines) == 120
-    assert sum(one["aligned"] for one in lines if one["system"] == "small") == sum(
-        one["aligned"] for one in printed[:2]
+    assert sum(line["aligned"] for line in lines if line["system"] == "small") == sum(
+        row["aligned"] for row in printed[:2]
     )
     header, *rows = csv.reader((out / "systems.csv").read_text("utf-8").splitlines())
     assert header == ["system", "alignment comparison facts in ig", "alignment comparison facts out ig"]
     assert [row[0] for row in rows] == ["small", "large"]
-    assert [float(value) for row in rows for value in row[1:]] == [one["score"] for one in printed]
+    assert [float(value) for row in rows for value in row[1:]] == [row["score"] for row in printed]
     human = tmp_path / "human.csv"
     human.write_text("system,over_estimation\nsmall,0.3\nlarge,0.1\n", "utf-8")
-    wanted = f"{header[1]}=higher"
-    arguments = ["--human", str(human), "--model", str(out / "systems.csv"), "--wanted", wanted]
+    direction = f"{header[1]}=higher"
+    arguments = ["--human", str(human), "--model", str(out / "systems.csv"), "--wanted", direction]
     arguments += ["--wanted", f"{header[2]}=higher", "--out", str(tmp_path / "related")]
     assert main(["correlate", *arguments]) == 0
     html = (out / "report.html").read_text("utf-8")
@@ -175,7 +187,7 @@ def test_the_command_prints_and_writes(tmp_path, capsys):
     assert small < 0.01
     assert large == 1
     crossed = list(csv.DictReader((out / "tables/alignment_by_method.csv").read_text("utf-8").splitlines()))
-    assert [float(row["score"]) for row in crossed] == [one["score"] for one in printed]
+    assert [float(row["score"]) for row in crossed] == [row["score"] for row in printed]
     assert (out / "figures/alignment.svg").is_file()
     assert "large, comparison, facts,30,100.0,100.0,100.0" in (
         (out / "tables/generalisation.tex").read_text("utf-8").replace(" & ", ",")

@@ -1,4 +1,7 @@
-"""Swaps of comparing words: as listed, reversible, everything else byte-equal; on real questions too."""
+"""Swaps of comparing words are as listed, reversible and exact.
+
+Everything else stays equal byte for byte. The tests read real questions, too.
+"""
 
 import json
 import re
@@ -24,14 +27,14 @@ def test_the_published_lists():
 @pytest.mark.parametrize("table, distribution", [(IN_DISTRIBUTION, "in"), (OUT_OF_DISTRIBUTION, "out")])
 def test_every_listed_swap(table, distribution):
     for word, opposites in table.items():
-        found = swaps(SENTENCE.format(word), "Ann Lee", PEOPLE, distribution=distribution)
-        assert [one.question for one in found] == [SENTENCE.format(new) for new in opposites]
-        assert {one.answer for one in found} == {"Bob Ray"}
+        counterfactuals = swaps(SENTENCE.format(word), "Ann Lee", PEOPLE, distribution=distribution)
+        assert [swap.question for swap in counterfactuals] == [SENTENCE.format(new) for new in opposites]
+        assert {swap.answer for swap in counterfactuals} == {"Bob Ray"}
 
 
 def test_doubtful_swaps_are_marked():
-    found = swaps(SENTENCE.format("earlier"), "Ann Lee", PEOPLE, distribution="out")
-    assert [one.near_synonym for one in found] == [False, False, True]
+    counterfactuals = swaps(SENTENCE.format("earlier"), "Ann Lee", PEOPLE, distribution="out")
+    assert [swap.near_synonym for swap in counterfactuals] == [False, False, True]
 
 
 @given(
@@ -42,11 +45,11 @@ def test_doubtful_swaps_are_marked():
 )
 def test_swaps_are_reversible_and_leave_the_rest(before, after, word, distribution):
     question = before + word + after
-    for one in swaps(question, "x", distribution=distribution):
-        assert one.question.startswith(before)
-        assert one.question.endswith(after)
-        assert one.question[len(before) : len(one.question) - len(after)] == one.edit.new
-        assert one.edit.undo(one.question).encode() == question.encode()
+    for swap in swaps(question, "x", distribution=distribution):
+        assert swap.question.startswith(before)
+        assert swap.question.endswith(after)
+        assert swap.question[len(before) : len(swap.question) - len(after)] == swap.edit.new
+        assert swap.edit.undo(swap.question).encode() == question.encode()
 
 
 @pytest.mark.parametrize(
@@ -93,41 +96,45 @@ def test_the_other_answer(answer, entities, expected):
 )
 def test_real_questions(name, taken, answered, outside):
     questions = json.loads(real_data(name).read_text("utf-8"))
-    found, out = [], 0
-    for one in questions:
-        if "comparison" not in one["type"]:
+    pairs, out = [], 0
+    for question in questions:
+        if "comparison" not in question["type"]:
             continue
-        entities = [title for title, _ in one["supporting_facts"]]
-        found += [(one, swap) for swap in swaps(one["question"], one["answer"], entities)]
-        out += len(swaps(one["question"], one["answer"], entities, distribution="out"))
-    assert len(found) == taken
-    assert sum(swap.answer is not None for _, swap in found) == answered
+        entities = [title for title, _ in question["supporting_facts"]]
+        pairs += [(question, swap) for swap in swaps(question["question"], question["answer"], entities)]
+        out += len(swaps(question["question"], question["answer"], entities, distribution="out"))
+    assert len(pairs) == taken
+    assert sum(swap.answer is not None for _, swap in pairs) == answered
     assert out == outside
-    for one, swap in found:
-        assert swap.edit.undo(swap.question) == one["question"]
-        assert swap.answer is None or swap.answer in one["question"]
+    for question, swap in pairs:
+        assert swap.edit.undo(swap.question) == question["question"]
+        assert swap.answer is None or swap.answer in question["question"]
         for extent in ("facts", "paragraphs"):
-            less = reduce_question(one, extent)
-            sentences = {(title, text) for title, texts in one["context"] for text in texts}
-            kept = [(title, text) for title, texts in less["context"] for text in texts]
-            assert set(kept) <= sentences
+            reduced = reduce_question(question, extent)
+            sentences = {(title, text) for title, texts in question["context"] for text in texts}
+            remaining = [(title, text) for title, texts in reduced["context"] for text in texts]
+            assert set(remaining) <= sentences
             assert all(
-                dict(map(tuple, less["context"]))[title][index] for title, index in less["supporting_facts"]
+                dict(map(tuple, reduced["context"]))[title][index]
+                for title, index in reduced["supporting_facts"]
             )
             if extent == "facts":
-                assert len(kept) == len(less["supporting_facts"])
+                assert len(remaining) == len(reduced["supporting_facts"])
 
 
 def test_swapped_gold_agrees_with_the_dates_of_the_data():
-    """Where both compared years are told, the swapped gold answer is the one that the dates say."""
+    """The swapped gold answer is the one that the compared years imply.
+
+    The test skips questions whose data lack one of the two years.
+    """
     questions = json.loads(real_data("2wiki/2wikimultihop_dev_sample.json").read_text("utf-8"))
     checked = right = 0
-    for one in questions:
-        years = {subject: re.search(r"\b\d{4}\b", value) for subject, _, value in one["evidences"]}
-        if one["type"] != "comparison" or len(years) != 2 or not all(years.values()):
+    for question in questions:
+        years = {subject: re.search(r"\b\d{4}\b", value) for subject, _, value in question["evidences"]}
+        if question["type"] != "comparison" or len(years) != 2 or not all(years.values()):
             continue
-        entities = [title for title, _ in one["supporting_facts"]]
-        for swap in swaps(one["question"], one["answer"], entities):
+        entities = [title for title, _ in question["supporting_facts"]]
+        for swap in swaps(question["question"], question["answer"], entities):
             first, last = sorted(years, key=lambda name: int(years[name].group()))
             if swap.answer is None or years[first].group() == years[last].group():
                 continue

@@ -1,4 +1,4 @@
-"""Drafts of instances: what each question gives, the reasons where it gives none, and the files."""
+"""Drafts of instances: their content, reasons for skipping, and files."""
 
 import json
 from pathlib import Path
@@ -35,23 +35,25 @@ def texts(instance: Instance, spans):
 
 
 def test_it_works():
-    found = draft([OLDER, SANG]).instances
-    one = found[0]
-    assert one.id == "a:comparison:facts:0"
-    assert one.counterfactual.question == "Who is younger, Ann Lee or Bob Ray?"
-    assert (one.original.answer, one.counterfactual.answer) == ("Ann Lee", "Bob Ray")
-    assert one.original.context == [("Ann Lee", ["Ann is old. "]), ("Bob Ray", ["Bob is not."])]
-    assert texts(one, one.positive) == ["older"]
-    assert [(i.extent, i.distribution) for i in found if i.step == "comparison"].count(("facts", "out")) == 4
-    last = found[-1]
+    instances = draft([OLDER, SANG]).instances
+    first = instances[0]
+    assert first.id == "a:comparison:facts:0"
+    assert first.counterfactual.question == "Who is younger, Ann Lee or Bob Ray?"
+    assert (first.original.answer, first.counterfactual.answer) == ("Ann Lee", "Bob Ray")
+    assert first.original.context == [("Ann Lee", ["Ann is old. "]), ("Bob Ray", ["Bob is not."])]
+    assert texts(first, first.positive) == ["older"]
+    assert [
+        (instance.extent, instance.distribution) for instance in instances if instance.step == "comparison"
+    ].count(("facts", "out")) == 4
+    last = instances[-1]
     assert (last.step, last.where, last.extent) == ("coreference", "context", "paragraphs")
     assert texts(last, last.positive) == ["Ann"]
 
 
 def test_only_what_was_swapped_or_inserted_differs():
-    for one in draft([OLDER, SANG]).instances:
-        before, after = one.original, one.counterfactual
-        if one.step == "comparison":
+    for instance in draft([OLDER, SANG]).instances:
+        before, after = instance.original, instance.counterfactual
+        if instance.step == "comparison":
             assert before.context == after.context
             head, _, tail = before.question.partition("older")
             assert after.question.startswith(head)
@@ -84,31 +86,31 @@ def test_every_reason_is_counted(changes, step, reason):
 
 def test_without_known_facts_the_whole_context_is_read():
     question = {key: value for key, value in OLDER.items() if key != "supporting_facts"}
-    found = draft([question], distributions=["in"]).instances
-    assert [one.extent for one in found] == [""]
-    assert len(found[0].original.context) == 3
+    instances = draft([question], distributions=["in"]).instances
+    assert [instance.extent for instance in instances] == [""]
+    assert len(instances[0].original.context) == 3
 
 
 def test_tokens_of_the_context_are_found_by_article_and_sentence():
     context = OLDER["context"]
-    text, places = join_context(context), find_sentence_starts(context)
-    for (article, index), start in places.items():
+    text, starts = join_context(context), find_sentence_starts(context)
+    for (article, index), start in starts.items():
         sentence = context[article][1][index]
         assert text[start : start + len(sentence)] == sentence
-    one = draft([SANG], extents=["paragraphs"]).instances[0]
+    instance = draft([SANG], extents=["paragraphs"]).instances[0]
     weights = [(None, None, 0, 3, 9.0), (0, None, 0, 3, 8.0), (0, 0, 0, 3, 1.0), (0, 1, 0, 2, 0.5)]
-    assert list(one.tokens(weights)) == [(0, 3, 1.0), (12, 14, 0.5)]
-    assert one.partition.scores(one.tokens(weights)) == ([1.0], [0.5])
+    assert list(instance.tokens(weights)) == [(0, 3, 1.0), (12, 14, 0.5)]
+    assert instance.partition.scores(instance.tokens(weights)) == ([1.0], [0.5])
 
 
 def test_files_hold_the_same_instances(tmp_path: Path):
-    found = draft([OLDER, SANG]).instances
-    (tmp_path / "i.jsonl").write_text(instances_text(found), encoding="utf-8")
-    assert read_instances(tmp_path / "i.jsonl") == found
+    instances = draft([OLDER, SANG]).instances
+    (tmp_path / "i.jsonl").write_text(instances_text(instances), encoding="utf-8")
+    assert read_instances(tmp_path / "i.jsonl") == instances
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"positive": [[0, 99]]}, r"line 1: positive: \[0, 99\] is not within the 33 characters"),
         ({"positive": [[0, 3]], "negative": [[0, 3]]}, "negative: the span .0, 3. is also positive"),
@@ -117,16 +119,16 @@ def test_files_hold_the_same_instances(tmp_path: Path):
         ({"more": 3}, "column more: there is no such field"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_named(tmp_path: Path, changes, said):
+def test_what_is_wrong_in_a_file_is_named(tmp_path: Path, changes, message):
     row = json.loads(instances_text(draft([OLDER]).instances[:1])) | changes
     (tmp_path / "i.jsonl").write_text(json.dumps(row), encoding="utf-8")
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         read_instances(tmp_path / "i.jsonl")
 
 
 def test_an_instance_that_comes_twice_and_no_file(tmp_path: Path):
-    one = draft([OLDER]).instances[:1]
-    (tmp_path / "i.jsonl").write_text(instances_text(one * 2), encoding="utf-8")
+    instances = draft([OLDER]).instances[:1]
+    (tmp_path / "i.jsonl").write_text(instances_text(instances * 2), encoding="utf-8")
     with pytest.raises(InputError, match="line 2, column id: 'a:comparison:facts:0' is already in line 1"):
         read_instances(tmp_path / "i.jsonl")
     with pytest.raises(InputError, match="there is no such file"):
@@ -146,17 +148,17 @@ def test_the_command_drafts_both_forms(tmp_path: Path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ([{"_id": "a"}], "entry 1, column question: is missing"),
         ({"data": 3}, "data: Input should be"),
         ([SANG | {"question": "Why?"}], "no question gives an instance"),
     ],
 )
-def test_the_command_names_what_is_wrong(tmp_path: Path, capsys, content, said):
+def test_the_command_names_what_is_wrong(tmp_path: Path, capsys, content, message):
     (tmp_path / "q.json").write_text(json.dumps(content), encoding="utf-8")
     assert main(["counterfactuals", str(tmp_path / "q.json"), "--out", str(tmp_path / "o")]) == 1
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -171,8 +173,10 @@ def test_the_command_names_what_is_wrong(tmp_path: Path, capsys, content, said):
 def test_real_questions(tmp_path: Path, name: str, comparison: int, coreference: int):
     out = tmp_path / "i.jsonl"
     assert main(["counterfactuals", str(real_data(name)), "--out", str(out), "--context", "paragraphs"]) == 0
-    found = read_instances(out)
-    assert [sum(one.step == step for one in found) for step in ("comparison", "coreference")] == [
+    instances = read_instances(out)
+    assert [
+        sum(instance.step == step for instance in instances) for step in ("comparison", "coreference")
+    ] == [
         comparison,
         coreference,
     ]
@@ -181,12 +185,12 @@ def test_real_questions(tmp_path: Path, name: str, comparison: int, coreference:
 def test_swaps_that_hardly_change_the_meaning_are_left_out_unless_they_are_wanted_or_confirmed():
     question = OLDER | {"question": "Who was born first, Ann Lee or Bob Ray?"}
     plain = draft([question], steps=["comparison"], extents=["facts"])
-    assert [one.distribution for one in plain.instances] == ["in"]
+    assert [instance.distribution for instance in plain.instances] == ["in"]
     assert plain.skipped["comparison", "facts", NEAR_SYNONYM] == 1
-    wanted = draft([question], steps=["comparison"], extents=["facts"], near_synonyms=True)
-    assert [one.near_synonym for one in wanted.instances] == [False, True]
-    assert not wanted.skipped
-    doubtful = wanted.instances[1]
+    with_synonyms = draft([question], steps=["comparison"], extents=["facts"], near_synonyms=True)
+    assert [instance.near_synonym for instance in with_synonyms.instances] == [False, True]
+    assert not with_synonyms.skipped
+    doubtful = with_synonyms.instances[1]
     assert select_usable([doubtful]) == []
     assert select_usable([doubtful], near_synonyms=True) == [doubtful]
     assert len(select_usable([doubtful.model_copy(update={"verdict": "repaired"})])) == 1
@@ -202,8 +206,8 @@ def test_swaps_that_hardly_change_the_meaning_are_left_out_unless_they_are_wante
 )
 def test_no_real_swap_outside_training_words_is_known_wrong(name, share, left):
     questions = list(read_questions(real_data(name)))
-    given = {"steps": ["comparison"], "distributions": ["out"], "extents": ["facts"]}
-    listed = draft(questions, **given, near_synonyms=True).instances
-    assert sum(one.near_synonym for one in listed) / len(listed) == pytest.approx(share)
-    kept = draft(questions, **given).instances
-    assert (len(kept), sum(one.near_synonym for one in kept)) == (left, 0)
+    options = {"steps": ["comparison"], "distributions": ["out"], "extents": ["facts"]}
+    listed = draft(questions, **options, near_synonyms=True).instances
+    assert sum(instance.near_synonym for instance in listed) / len(listed) == pytest.approx(share)
+    usable = draft(questions, **options).instances
+    assert (len(usable), sum(instance.near_synonym for instance in usable)) == (left, 0)

@@ -1,4 +1,7 @@
-"""Partitions by rule, insertions from templates, and planted readers that follow the rule or a shortcut."""
+"""Partitions by rule, insertions from templates, and planted readers.
+
+The readers follow the rule or a shortcut.
+"""
 
 import json
 import re
@@ -27,9 +30,9 @@ def texts(text, spans):
 
 def test_comparison():
     question = "Which film came out more recently, Blind Shaft or The Mask Of Fu Manchu (1932)?"
-    found = comparison_partition(question, ["Blind Shaft", "The Mask of Fu Manchu"])
-    assert texts(question, found.positive) == ["more", "recently"]
-    assert texts(question, found.negative) == ["Which", "film", "out", "or"]
+    partition = comparison_partition(question, ["Blind Shaft", "The Mask of Fu Manchu"])
+    assert texts(question, partition.positive) == ["more", "recently"]
+    assert texts(question, partition.negative) == ["Which", "film", "out", "or"]
 
 
 def test_coreference():
@@ -38,19 +41,19 @@ def test_coreference():
     )
     cluster = cluster_of(context, "Ann Lee")
     assert texts(context, cluster) == ["Ann", "Lee", "She", "Lee", "Her"]
-    found = coreference_partition(context, "Who was born in Oslo?", cluster)
-    assert texts(context, found.positive) == ["Ann", "Lee", "She", "Lee", "Her"]
-    assert not {"was", "born", "in", "Oslo"} & set(texts(context, found.negative))
-    assert {"judge", "Bob", "he"} <= set(texts(context, found.negative))
+    partition = coreference_partition(context, "Who was born in Oslo?", cluster)
+    assert texts(context, partition.positive) == ["Ann", "Lee", "She", "Lee", "Her"]
+    assert not {"was", "born", "in", "Oslo"} & set(texts(context, partition.negative))
+    assert {"judge", "Bob", "he"} <= set(texts(context, partition.negative))
     assert cluster_of(context, "a judge") == []
 
 
 def test_random_partitions_keep_sizes_and_words():
     question = "Which film was released first, Avalon or Brass?"
-    found = comparison_partition(question)
-    dealt = random_partition(found, np.random.default_rng(1))
-    assert len(dealt.positive) == len(found.positive)
-    assert sorted((*dealt.positive, *dealt.negative)) == sorted((*found.positive, *found.negative))
+    partition = comparison_partition(question)
+    dealt = random_partition(partition, np.random.default_rng(1))
+    assert len(dealt.positive) == len(partition.positive)
+    assert sorted((*dealt.positive, *dealt.negative)) == sorted((*partition.positive, *partition.negative))
 
 
 def test_parts_may_not_overlap():
@@ -79,26 +82,26 @@ def test_insertions():
 
 
 def test_insertions_and_clusters_in_real_paragraphs():
-    data = json.loads(real_data("quoref/quoref_original_subset_20191206_merged.json").read_text("utf-8"))[
+    articles = json.loads(real_data("quoref/quoref_original_subset_20191206_merged.json").read_text("utf-8"))[
         "data"
     ]
-    asked = drafted = clustered = 0
-    for paragraph in (paragraph for article in data for paragraph in article["paragraphs"]):
-        for one in paragraph["qas"]:
-            if len(one["answers"]) != 1:
+    questions = drafted = clustered = 0
+    for paragraph in (paragraph for article in articles for paragraph in article["paragraphs"]):
+        for question in paragraph["qas"]:
+            if len(question["answers"]) != 1:
                 continue
-            asked += 1
-            answer, context = one["answers"][0]["text"], paragraph["context"]
-            for draft in insertions(context, one["question"], answer):
+            questions += 1
+            answer, context = question["answers"][0]["text"], paragraph["context"]
+            for draft in insertions(context, question["question"], answer):
                 drafted += 1
                 assert draft.edit.undo(draft.context) == context
                 assert answer not in draft.edit.new
                 assert draft.context[draft.answer_start :].startswith(draft.answer)
             cluster = cluster_of(context, answer)
             clustered += bool(cluster)
-            found = coreference_partition(context, one["question"], cluster)
-            assert not set(found.positive) & set(found.negative)
-    assert (asked, drafted, clustered) == (386, 400, 360)
+            partition = coreference_partition(context, question["question"], cluster)
+            assert not set(partition.positive) & set(partition.negative)
+    assert (questions, drafted, clustered) == (386, 400, 360)
 
 
 YEARS = re.compile(r"(\w+) opened in (\d+)\.")
@@ -106,7 +109,7 @@ FIRST = {"earlier", "first", "older", "subsequently"}
 
 
 def obeys(question, context):
-    """Compares the years as the question says, and looks at that word most."""
+    """Compare the years as the question says, and look at that word most."""
     years = {name: int(year) for name, year in YEARS.findall(context)}
     word = next(word for word in question.replace(",", "").split() if word in ("earlier", "later", "first"))
     answer = (min if word in FIRST else max)(years, key=years.get)
@@ -114,7 +117,7 @@ def obeys(question, context):
 
 
 def takes_the_first(question, context):
-    """Answers with what the context names first, and looks at the start of the question."""
+    """Answer with the first name of the context; look at the question's start."""
     return YEARS.findall(context)[0][0], [(*span, 1 / (1 + span[0])) for span in find_words(question)]
 
 
@@ -139,5 +142,5 @@ def test_planted_readers(reader, low, high):
                 "negative": parts[1],
             }
         )
-    found = alignment_score(records, rng=rng)
-    assert low <= found.score <= high
+    alignment = alignment_score(records, rng=rng)
+    assert low <= alignment.score <= high

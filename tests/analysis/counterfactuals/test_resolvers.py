@@ -1,4 +1,4 @@
-"""Clusters of fastcoref, maverick and spaCy, and the cluster that holds the answer."""
+"""Clusters of fastcoref, maverick and spaCy, and that of the answer."""
 
 import json
 
@@ -92,21 +92,24 @@ def test_what_is_wrong_in_a_file_is_named(tmp_path, line, problem):
 
 
 def test_the_command_writes_texts_and_reads_clusters(tmp_path, capsys):
-    asked = [QUESTION, QUESTION | {"_id": "p"}, QUESTION | {"_id": "q"}]
-    (tmp_path / "q.json").write_text(json.dumps(asked), encoding="utf-8")
-    given = ["counterfactuals", str(tmp_path / "q.json"), "--out", str(tmp_path / "out.jsonl")]
-    assert main([*given, "--texts", str(tmp_path / "texts.jsonl")]) == 0
+    questions = [QUESTION, QUESTION | {"_id": "p"}, QUESTION | {"_id": "q"}]
+    (tmp_path / "q.json").write_text(json.dumps(questions), encoding="utf-8")
+    arguments = ["counterfactuals", str(tmp_path / "q.json"), "--out", str(tmp_path / "out.jsonl")]
+    assert main([*arguments, "--texts", str(tmp_path / "texts.jsonl")]) == 0
     rows = [json.loads(line) for line in (tmp_path / "texts.jsonl").read_text("utf-8").splitlines()]
     assert rows[0] == {"id": "o:whole", "text": OBAMA}
     clusters = [[[NAME, HE]], [[HE]], [[[0, 900]]]]
-    lines = [{"id": row["id"], "clusters": one} for row, one in zip(rows, clusters, strict=True)]
+    lines = [
+        {"id": row["id"], "clusters": text_clusters}
+        for row, text_clusters in zip(rows, clusters, strict=True)
+    ]
     path = tmp_path / "clusters.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     capsys.readouterr()
-    assert main([*given, "--clusters", str(path)]) == 0
-    reasons = {one["reason"] for one in json.loads(capsys.readouterr().out)["skipped"]}
+    assert main([*arguments, "--clusters", str(path)]) == 0
+    reasons = {row["reason"] for row in json.loads(capsys.readouterr().out)["skipped"]}
     assert "no cluster of the resolver holds the answer" in reasons
     assert "the resolver has not read this context" in reasons  # its clusters end beyond the text
-    found = read_instances(tmp_path / "out.jsonl")
-    assert {one.question_id for one in found} == {"o"}
-    assert texts(OBAMA, found[0].positive) == ["Barack", "Obama", "He"]
+    instances = read_instances(tmp_path / "out.jsonl")
+    assert {instance.question_id for instance in instances} == {"o"}
+    assert texts(OBAMA, instances[0].positive) == ["Barack", "Obama", "He"]

@@ -1,4 +1,4 @@
-"""Random gold and outputs, and their scores as a plain loop over boxes finds them."""
+"""Random gold and outputs, and their scores by a plain loop over boxes."""
 
 from collections import defaultdict
 
@@ -26,30 +26,33 @@ def output(name, proposals, modules):
 
 
 def one_node(gold, proposals, probabilities, module="find"):
-    """One example of one node and one image."""
+    """Return one example of one node and one image."""
     return [example("e", [(module, (gold,))])], [output("e", (proposals,), [(module, probabilities)])]
 
 
 def random_boxes(rng, count):
-    """On a coarse grid: overlaps of exactly one half, equal boxes and boxes without area turn up."""
+    """Return boxes on a coarse grid.
+
+    Overlaps of exactly one half, equal boxes and boxes without area turn up.
+    """
     corners = rng.integers(0, 2, (count, 2))
     return np.concatenate([corners, corners + rng.integers(0, 4, (count, 2))], axis=1).astype(float)
 
 
 def random_case(seed, examples=4, images=2):
-    """Gold with nodes of all kinds, and a system's outputs over some proposals."""
+    """Return gold with nodes of all kinds, and outputs over proposals."""
     rng = np.random.default_rng(seed)
     gold, outputs = [], []
     for number in range(examples):
         proposals = [random_boxes(rng, rng.integers(0, 5)) for _ in range(images)]
-        nodes, told = [], []
+        nodes, predictions = [], []
         for _ in range(rng.integers(0, 5)):
             module = MODULES[rng.integers(len(MODULES))]
             drawn = tuple(random_boxes(rng, rng.integers(0, 4)) for _ in range(images))
             nodes.append((module, None if rng.random() < 0.1 else drawn))
-            told.append((module, np.round(rng.random(sum(map(len, proposals))), 1)))
+            predictions.append((module, np.round(rng.random(sum(map(len, proposals))), 1)))
         gold.append(example(f"e{number}", nodes))
-        outputs.append(output(f"e{number}", proposals, told))
+        outputs.append(output(f"e{number}", proposals, predictions))
     return gold, outputs
 
 
@@ -73,13 +76,13 @@ def count(gold, proposals, probabilities, reference):
     good = bad = apart = hit = missed = 0
     for box, probability in zip(proposals, probabilities, strict=True):
         if probability > 0.5:
-            best = max((overlap(box, wanted) for wanted in gold), default=0.0)
+            best = max((overlap(box, gold_box) for gold_box in gold), default=0.0)
             good += best > 0.5
             bad += best < 0.5 if reference else best <= 0.5
             apart += best < 1e-8
-    for wanted in gold:
+    for gold_box in gold:
         if any(
-            p > 0.5 and overlap(box, wanted) > 0.5 for box, p in zip(proposals, probabilities, strict=True)
+            p > 0.5 and overlap(box, gold_box) > 0.5 for box, p in zip(proposals, probabilities, strict=True)
         ):
             hit += 1
         else:
@@ -92,49 +95,49 @@ def brute(gold, outputs, reference=False):
     listed: dict[tuple[str, str], list] = defaultdict(list)
     pooled: dict[str, list[int]] = defaultdict(lambda: [0] * 5)
     having: dict[str, set[str]] = defaultdict(set)
-    for one, told in zip(gold, outputs, strict=True):
+    for target, prediction in zip(gold, outputs, strict=True):
         summed: dict[str, list[int]] = defaultdict(lambda: [0] * 5)
         if reference:
             summed["overall"] = [0] * 5
-            having["overall"].add(one.id)
+            having["overall"].add(target.id)
             pooled.setdefault("overall", [0] * 5)
-        for node, values in zip(one.modules, told.modules, strict=True):
+        for node, values in zip(target.modules, prediction.modules, strict=True):
             if node.boxes is None or not is_scored(node.module):
                 continue
             start = 0
-            for drawn, proposals in zip(node.boxes, told.proposals, strict=True):
+            for drawn, proposals in zip(node.boxes, prediction.proposals, strict=True):
                 p = values.probabilities[start : start + len(proposals)]
                 start += len(proposals)
                 counts = count(drawn, proposals, p, reference)
                 for name in ("overall", node.module):
-                    having[name].add(one.id)
+                    having[name].add(target.id)
                     listed["per_occurrence", name].append(scored(*counts[:2], *counts[3:]))
-                    for place in range(5):
-                        summed[name][place] += counts[place]
-                        pooled[name][place] += counts[place]
+                    for column in range(5):
+                        summed[name][column] += counts[column]
+                        pooled[name][column] += counts[column]
         for name, (good, bad, apart, hit, missed) in summed.items():
             listed["per_example", name].append(scored(good, bad, hit, missed))
             listed["negative_iou", name].append(scored(good, apart, hit, missed))
-    found: dict[str, dict] = defaultdict(dict)
+    scores: dict[str, dict] = defaultdict(dict)
     for (averaging, name), values in listed.items():
-        found[averaging][name] = (*np.mean(values, axis=0), len(values))
+        scores[averaging][name] = (*np.mean(values, axis=0), len(values))
     for name, (good, bad, _, hit, missed) in pooled.items():
-        found["cumulative"][name] = (*scored(good, bad, hit, missed), len(having[name]))
-    return found
+        scores["cumulative"][name] = (*scored(good, bad, hit, missed), len(having[name]))
+    return scores
 
 
 def ideal(gold, outputs):
-    """The outputs of the upper bound."""
-    found = []
-    for one, told in zip(gold, outputs, strict=True):
+    """Return the outputs of the upper bound."""
+    best_outputs = []
+    for target, prediction in zip(gold, outputs, strict=True):
         nodes = []
-        for node in one.modules:
+        for node in target.modules:
             p = [
-                float(any(overlap(box, wanted) > 0.5 for wanted in node.boxes[image]))
-                for image, proposals in enumerate(told.proposals)
+                float(any(overlap(box, gold_box) > 0.5 for gold_box in node.boxes[image]))
+                for image, proposals in enumerate(prediction.proposals)
                 for box in proposals
                 if node.boxes is not None
             ]
             nodes.append(OutputModule(node.index, node.module, np.array(p)))
-        found.append(OutputExample(told.id, told.proposals, tuple(nodes)))
-    return found
+        best_outputs.append(OutputExample(prediction.id, prediction.proposals, tuple(nodes)))
+    return best_outputs

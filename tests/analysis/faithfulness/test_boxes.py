@@ -1,4 +1,4 @@
-"""Scores of boxes: by hand, against a plain loop, and what must not change them."""
+"""Scores of boxes: by hand, against a plain loop, and their invariances."""
 
 import re
 from dataclasses import replace
@@ -18,18 +18,18 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def overall(gold, outputs, averaging="per_example", **options):
-    one = score_boxes(gold, outputs, **options).table(averaging)["overall"]
-    return one.precision, one.recall, one.f1
+    score = score_boxes(gold, outputs, **options).table(averaging)["overall"]
+    return score.precision, score.recall, score.f1
 
 
 def assert_same(table, expected):
     assert set(table) == set(expected)
-    for name, one in table.items():
-        assert (one.precision, one.recall, one.f1, one.n) == pytest.approx(expected[name]), name
+    for name, score in table.items():
+        assert (score.precision, score.recall, score.f1, score.n) == pytest.approx(expected[name]), name
 
 
 def test_it_works():
-    # Left image: one gold box found, one missed, one wrong box put out. Right image: nothing on either side.
+    # Left image: one gold box found, one missed, one wrong box predicted. Right image: nothing at all.
     gold = [example("e", [("find", (boxes(UNIT, (2, 2, 3, 3)), boxes()))])]
     proposals = (boxes((0, 0, 1, 0.9), (5, 5, 6, 6), (0, 0, 1, 0.8)), boxes(UNIT))
     outputs = [output("e", proposals, [("find", [0.9, 0.8, 0.5, 0.2])])]
@@ -108,10 +108,10 @@ def test_the_upper_bound_is_the_ideal_system_and_bounds_recall_and_f1(seed):
     for averaging in AVERAGINGS:
         upper = scores.table(averaging, upper=True)
         assert_same(upper, expected[averaging])
-        for name, one in scores.table(averaging).items():
-            assert one.recall <= upper[name].recall + 1e-12
+        for name, score in scores.table(averaging).items():
+            assert score.recall <= upper[name].recall + 1e-12
             assert upper[name].precision == 1
-            assert one.f1 <= upper[name].f1 + 1e-12
+            assert score.f1 <= upper[name].f1 + 1e-12
 
 
 @settings(max_examples=50, deadline=None)
@@ -124,20 +124,22 @@ def test_mirrored_scaled_and_reordered_examples_score_alike(seed):
 
     other_gold = [
         replace(
-            one,
+            target,
             modules=tuple(
                 replace(node, boxes=node.boxes and tuple(mirrored(b) for b in node.boxes))
-                for node in one.modules
+                for node in target.modules
             ),
         )
-        for one in reversed(gold)
+        for target in reversed(gold)
     ]
-    other = [replace(one, proposals=tuple(map(mirrored, one.proposals))) for one in outputs]
+    other = [
+        replace(prediction, proposals=tuple(map(mirrored, prediction.proposals))) for prediction in outputs
+    ]
     first, second = score_boxes(gold, outputs), score_boxes(other_gold, other)
     for averaging in AVERAGINGS:
         table = second.table(averaging)
-        for name, one in first.table(averaging).items():
-            assert vars(table[name]) == pytest.approx(vars(one))
+        for name, score in first.table(averaging).items():
+            assert vars(table[name]) == pytest.approx(vars(score))
 
 
 def test_nodes_and_the_worst_of_them():
@@ -160,7 +162,7 @@ def test_nodes_and_the_worst_of_them():
     # Of the two filters the inner one executes first: the outer one had nothing to work on.
     assert (first.id, first.f1, first.node.index) == ("bad", 0.5, 1)
     assert (second.id, second.f1) == ("good", 1)
-    assert [one.id for one in scores.list_worst(1)] == ["bad"]
+    assert [worst.id for worst in scores.list_worst(1)] == ["bad"]
     assert scores.example_scores()[1, list(scores.modules).index("find"), 2] == 1
 
 
@@ -179,13 +181,13 @@ def test_intervals_hold_the_value_and_shrink_with_examples():
     widths = []
     for examples in (40, 640):
         gold, outputs = random_case(3, examples)
-        found = score_boxes(gold, outputs).intervals(rng=np.random.default_rng(1), resamples=500)
+        quantities = score_boxes(gold, outputs).intervals(rng=np.random.default_rng(1), resamples=500)
         for averaging in AVERAGINGS:
-            one = found[averaging, "overall"]
-            low, high = one.interval.bounds
-            assert low < one.value < high  # type: ignore[operator]
-            assert one.interval.method == "bca"
-        low, high = found["cumulative", "overall"].interval.bounds
+            quantity = quantities[averaging, "overall"]
+            low, high = quantity.interval.bounds
+            assert low < quantity.value < high  # type: ignore[operator]
+            assert quantity.interval.method == "bca"
+        low, high = quantities["cumulative", "overall"].interval.bounds
         widths.append(high - low)
     assert widths[1] == pytest.approx(widths[0] / 4, rel=0.5)
 

@@ -1,4 +1,4 @@
-"""Scores of modules by their words and by the size of their boxes (section 5.3 of the paper)."""
+"""Scores of modules by words and by box size (section 5.3 of the paper)."""
 
 import numpy as np
 import pytest
@@ -49,17 +49,17 @@ def test_nodes_without_gold_boxes_have_no_size_but_scores():
 
 
 def test_the_areas_of_the_released_boxes_are_those_that_the_paper_reports():
-    data = real_data("faithful_nmn")
+    folder = real_data("faithful_nmn")
     reading = read_faithful_nmn(
-        data / "nlvr2_test_box_annotations.csv", data / "all_annotations_round4.tsv", as_released=True
+        folder / "nlvr2_test_box_annotations.csv", folder / "all_annotations_round4.tsv", as_released=True
     )
     outputs = [
         OutputExample(
-            one.id,
+            example.id,
             (NONE, NONE),
-            tuple(OutputModule(node.index, node.module, np.zeros(0)) for node in one.modules),
+            tuple(OutputModule(node.index, node.module, np.zeros(0)) for node in example.modules),
         )
-        for one in reading.examples
+        for example in reading.examples
     ]
     areas = {part.module: part.area for part in score_by_module(score_boxes(reading.examples, outputs))}
     paper = {"find": 0.19, "filter": 0.19, "with-relation": 0.15, "project": 0.07}

@@ -1,4 +1,7 @@
-"""`python -m analysis faithfulness` and `compare-faithfulness`: JSON on standard output, one-line errors."""
+"""The commands `faithfulness` and `compare-faithfulness`.
+
+They print JSON to standard output, and errors in one line.
+"""
 
 import json
 
@@ -55,28 +58,35 @@ def failure(capsys, *arguments):
 
 
 def test_thresholds_and_the_error_analysis_are_options(folder, capsys):
-    found, _ = boxes(capsys, folder, "wrong", "--threshold", "0.05", "--by-argument")
-    assert found["thresholds"]["output"] == 0.05
-    assert found["per_example"]["find"]["recall"] == 1
-    assert [(part["module"], part["n"], part["area"]) for part in found["by_argument"]] == [("find", 3, 1.0)]
-    assert [part["below"] for part in found["by_size"]] == [None]
-    given = ["faithfulness", "boxes", "--gold", folder / "gold.jsonl", "--outputs", folder / "wrong.jsonl"]
-    assert "above the threshold" in failure(capsys, *given, "--wrong-iou", "0.7")
+    scores, _ = boxes(capsys, folder, "wrong", "--threshold", "0.05", "--by-argument")
+    assert scores["thresholds"]["output"] == 0.05
+    assert scores["per_example"]["find"]["recall"] == 1
+    assert [(part["module"], part["n"], part["area"]) for part in scores["by_argument"]] == [("find", 3, 1.0)]
+    assert [part["below"] for part in scores["by_size"]] == [None]
+    arguments = [
+        "faithfulness",
+        "boxes",
+        "--gold",
+        folder / "gold.jsonl",
+        "--outputs",
+        folder / "wrong.jsonl",
+    ]
+    assert "above the threshold" in failure(capsys, *arguments, "--wrong-iou", "0.7")
     assert "by_argument" not in boxes(capsys, folder, "wrong")[0]
 
 
 def test_boxes(folder, capsys):
-    found, notes = boxes(capsys, folder, "right")
+    scores, notes = boxes(capsys, folder, "right")
     expected = {"precision": 1.0, "recall": 2 / 3, "f1": 2 / 3, "n": 3}
-    assert found["per_example"] == {"overall": expected, "find": expected}
-    assert found["cumulative"]["find"] == {"precision": 1, "recall": 2 / 3, "f1": 0.8, "n": 3}
-    assert found["per_occurrence"]["find"]["n"] == 6
-    assert found["negative_iou"]["overall"] == expected
-    assert found["upper_bound"]["per_example"]["overall"]["f1"] == 1
-    assert found["worst"][0]["id"] == "e2"
-    assert found["worst"][0]["node"]["module"] == "find"
-    assert found["examples"]["e2"]["overall"]["f1"] == 0
-    low, high = found["f1_intervals"]["per_example"]["overall"]
+    assert scores["per_example"] == {"overall": expected, "find": expected}
+    assert scores["cumulative"]["find"] == {"precision": 1, "recall": 2 / 3, "f1": 0.8, "n": 3}
+    assert scores["per_occurrence"]["find"]["n"] == 6
+    assert scores["negative_iou"]["overall"] == expected
+    assert scores["upper_bound"]["per_example"]["overall"]["f1"] == 1
+    assert scores["worst"][0]["id"] == "e2"
+    assert scores["worst"][0]["node"]["module"] == "find"
+    assert scores["examples"]["e2"]["overall"]["f1"] == 0
+    low, high = scores["f1_intervals"]["per_example"]["overall"]
     assert low <= 2 / 3 <= high
     assert notes == ""
 
@@ -84,40 +94,44 @@ def test_boxes(folder, capsys):
 def test_the_seed_repeats_and_no_resamples_mean_no_intervals(folder, capsys):
     first, second = (boxes(capsys, folder, "right", "--seed", 4)[0] for _ in range(2))
     assert first == second
-    found, _ = boxes(capsys, folder, "right", "--resamples", 0, "--worst", 1)
-    assert found["f1_intervals"]["cumulative"]["find"] is None
-    assert len(found["worst"]) == 1
+    scores, _ = boxes(capsys, folder, "right", "--resamples", 0, "--worst", 1)
+    assert scores["f1_intervals"]["cumulative"]["find"] is None
+    assert len(scores["worst"]) == 1
 
 
 def test_compare(folder, capsys):
     for system in ("right", "wrong"):
-        found, _ = boxes(capsys, folder, system)
-        (folder / f"{system}.json").write_text(json.dumps(found), "utf-8")
-    compared = ("compare-faithfulness", folder / "right.json", folder / "wrong.json")
-    found, _ = run(capsys, *compared, "--trials", 4000, "--seed", 2)
-    assert found == run(capsys, *compared, "--trials", 4000, "--seed", 2)[0]
-    assert (found["n"], found["trials"], found["difference"]) == (3, 4000, pytest.approx(2 / 3))
-    assert found["p"] == pytest.approx(0.5, abs=0.05)  # two of the four swaps that matter
-    assert (found["averaging"], found["module"]) == ("per_example", "overall")
+        scores, _ = boxes(capsys, folder, system)
+        (folder / f"{system}.json").write_text(json.dumps(scores), "utf-8")
+    arguments = ("compare-faithfulness", folder / "right.json", folder / "wrong.json")
+    comparison, _ = run(capsys, *arguments, "--trials", 4000, "--seed", 2)
+    assert comparison == run(capsys, *arguments, "--trials", 4000, "--seed", 2)[0]
+    assert (comparison["n"], comparison["trials"], comparison["difference"]) == (
+        3,
+        4000,
+        pytest.approx(2 / 3),
+    )
+    assert comparison["p"] == pytest.approx(0.5, abs=0.05)  # two of the four swaps that matter
+    assert (comparison["averaging"], comparison["module"]) == ("per_example", "overall")
     for averaging in ("cumulative", "per_occurrence", "negative_iou"):
-        other, _ = run(capsys, *compared, "--averaging", averaging, "--module", "find", "--trials", 100)
-        one = json.loads((folder / "right.json").read_text("utf-8"))[averaging]["find"]["f1"]
-        assert other["first"] == pytest.approx(one)
+        other, _ = run(capsys, *arguments, "--averaging", averaging, "--module", "find", "--trials", 100)
+        f1 = json.loads((folder / "right.json").read_text("utf-8"))[averaging]["find"]["f1"]
+        assert other["first"] == pytest.approx(f1)
 
 
 def test_compare_refuses(folder, capsys):
-    found, _ = boxes(capsys, folder, "right")
+    scores, _ = boxes(capsys, folder, "right")
     paths = [folder / name for name in ("a.json", "b.json")]
 
     def refused(change, *more):
-        for path, value in zip(paths, (found, {**found, **change}), strict=True):
+        for path, value in zip(paths, (scores, {**scores, **change}), strict=True):
             path.write_text(json.dumps(value), "utf-8")
         return failure(capsys, "compare-faithfulness", *paths, *more)
 
-    fewer = {id: one for id, one in found["examples"].items() if id != "e1"}
+    fewer = {id: example for id, example in scores["examples"].items() if id != "e1"}
     assert "b.json, examples: lacks the example 'e1'" in refused({"examples": fewer})
     assert "b.json, reference: was not scored as" in refused({"reference": True})
-    other = {**found["thresholds"], "output": 0.3}
+    other = {**scores["thresholds"], "output": 0.3}
     assert "b.json, thresholds: was not scored as" in refused({"thresholds": other})
     assert "no example has the module 'filter'; there are overall, find" in refused({}, "--module", "filter")
     assert "trials must be at least 1" in refused({}, "--trials", "0")
@@ -132,11 +146,11 @@ def test_reference_and_the_released_files(tmp_path, capsys):
     line = {"id": "e", "proposals": [[[0, 0, 0.5, 0.5]]] * 2, "modules": nodes}
     (tmp_path / "out.jsonl").write_text(json.dumps(line), "utf-8")
     arguments = ("--programs", tmp_path / "programs.tsv")
-    found, _ = boxes(capsys, tmp_path, "out", *arguments, gold="boxes.csv")
-    assert found["per_example"]["filter"]["precision"] == 1
-    found, _ = boxes(capsys, tmp_path, "out", *arguments, "--reference", gold="boxes.csv")
-    assert found["per_example"]["filter"]["precision"] == 0.5  # the right image is not chosen
-    assert found["reference"] is True
+    scores, _ = boxes(capsys, tmp_path, "out", *arguments, gold="boxes.csv")
+    assert scores["per_example"]["filter"]["precision"] == 1
+    scores, _ = boxes(capsys, tmp_path, "out", *arguments, "--reference", gold="boxes.csv")
+    assert scores["per_example"]["filter"]["precision"] == 0.5  # the right image is not chosen
+    assert scores["reference"] is True
     write_released(tmp_path, [*rows_of(), ("", "f", "m3-0", FIND, WHOLE)])
     _, notes = boxes(capsys, tmp_path, "out", *arguments, gold="boxes.csv")
     assert "note: examples left out: no program fits the annotated lines: 1" in notes
@@ -145,21 +159,24 @@ def test_reference_and_the_released_files(tmp_path, capsys):
 def test_spans(tmp_path, capsys):
     gold = [{"id": f"q{n}", "modules": [{"module": "find", "spans": [[0, 1]]}]} for n in range(3)]
     for name, p in (("a", 0.5), ("b", 0.25)):
-        lines = [{"id": one["id"], "modules": [{"module": "find", "attention": [p, 1 - p]}]} for one in gold]
+        lines = [
+            {"id": example["id"], "modules": [{"module": "find", "attention": [p, 1 - p]}]}
+            for example in gold
+        ]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
     (tmp_path / "gold.jsonl").write_text("\n".join(map(json.dumps, gold)), "utf-8")
     for name, loss in (("a", 0.6931471805599453), ("b", 1.3862943611198906)):
         outputs = tmp_path / f"{name}.jsonl"
-        found, _ = run(
+        scores, _ = run(
             capsys, "faithfulness", "spans", "--gold", tmp_path / "gold.jsonl", "--outputs", outputs
         )
-        assert {key: found[key] for key in ("overall", "micro", "micro_reference", "find")} == pytest.approx(
+        assert {key: scores[key] for key in ("overall", "micro", "micro_reference", "find")} == pytest.approx(
             dict.fromkeys(("overall", "micro", "micro_reference", "find"), loss)
         )
-        assert found["n"]["find"] == 3
-        (tmp_path / f"{name}.json").write_text(json.dumps(found), "utf-8")
+        assert scores["n"]["find"] == 3
+        (tmp_path / f"{name}.json").write_text(json.dumps(scores), "utf-8")
     for module in ("overall", "micro", "find"):
-        compared = run(
+        comparison = run(
             capsys,
             "compare-faithfulness",
             tmp_path / "a.json",
@@ -169,8 +186,8 @@ def test_spans(tmp_path, capsys):
             "--trials",
             2000,
         )[0]
-        assert compared["difference"] == pytest.approx(-0.6931471805599453)
-        assert compared["p"] == pytest.approx(0.25, abs=0.05)
+        assert comparison["difference"] == pytest.approx(-0.6931471805599453)
+        assert comparison["p"] == pytest.approx(0.25, abs=0.05)
 
 
 # The modules of nmn-drop by the names of the gold lists, and a program of each type of question.
@@ -189,12 +206,15 @@ RELEASED_NAMES = {
 
 
 def released_outputs(path, seed=7):
-    """Random attentions for the released gold, as nmn-drop writes them: more outputs than gold, no 'id'."""
+    """Write random attentions for the released gold, as nmn-drop does.
+
+    There are more outputs than gold, and they have no 'id'.
+    """
     rng = np.random.default_rng(seed)
     programs = {kind: program for program, kind in NMN_DROP_TYPES.items()}
     passages = json.loads(real_data("faithful_nmn/drop_module_output_annotations.json").read_text("utf-8"))
     lines = []
-    for number, question in enumerate(pair for one in passages.values() for pair in one["qa_pairs"]):
+    for number, question in enumerate(pair for passage in passages.values() for pair in passage["qa_pairs"]):
         lists = question["module_output_annotations"]
         tokens = max((end for _name, spans in lists for _start, end in spans), default=1) + 3
         names = [name for gold_name, _spans in lists for name in RELEASED_NAMES[gold_name]]
@@ -227,11 +247,11 @@ def test_outputs_of_nmn_drop_are_read_as_they_are(tmp_path, capsys):
     """The figures are those that the released script prints for the same file."""
     lines = released_outputs(tmp_path / "outputs.jsonl")
     gold = real_data("faithful_nmn/drop_module_output_annotations.json")
-    result, notes = run(
+    scores, notes = run(
         capsys, "faithfulness", "spans", "--gold", gold, "--outputs", tmp_path / "outputs.jsonl",
         "--resamples", 0,
     )  # fmt: skip
-    assert {name: result[name] for name in RELEASED_FIGURES} == pytest.approx(RELEASED_FIGURES, rel=1e-5)
+    assert {name: scores[name] for name in RELEASED_FIGURES} == pytest.approx(RELEASED_FIGURES, rel=1e-5)
     others = sum("relocate)" in line["predicted_logical_form"][:35] for line in lines)
     assert f"whose predicted program is not of their type, left out: {others}" in notes
     assert f"outputs after those with gold, left out: {len(lines) - others}" in notes
@@ -239,7 +259,10 @@ def test_outputs_of_nmn_drop_are_read_as_they_are(tmp_path, capsys):
 
 
 def test_outputs_of_the_whole_development_set_are_those_with_gold(tmp_path, capsys):
-    """nmn-drop writes outputs of every question; most have no gold, and no type that it knows."""
+    """Outputs of questions without gold are left out and counted.
+
+    nmn-drop writes outputs of every question; most have no gold, and no type that it knows.
+    """
     path = tmp_path / "outputs.jsonl"
     lines = released_outputs(path)
     further = [
@@ -248,12 +271,12 @@ def test_outputs_of_the_whole_development_set_are_those_with_gold(tmp_path, caps
     ]
     path.write_text(path.read_text("utf-8") + "".join(json.dumps(line) + "\n" for line in further), "utf-8")
     gold = real_data("faithful_nmn/drop_module_output_annotations.json")
-    result, notes = run(capsys, "faithfulness", "spans", "--gold", gold, "--outputs", path, "--resamples", 0)
-    assert {name: result[name] for name in RELEASED_FIGURES} == pytest.approx(RELEASED_FIGURES, rel=1e-5)
+    scores, notes = run(capsys, "faithfulness", "spans", "--gold", gold, "--outputs", path, "--resamples", 0)
+    assert {name: scores[name] for name in RELEASED_FIGURES} == pytest.approx(RELEASED_FIGURES, rel=1e-5)
     assert "note: outputs without gold, left out: 2\n" in notes
-    assert result["left_out"]["outputs without gold"] == 2
-    others = result["left_out"]["questions whose predicted program is not of their type"]
-    assert (others, result["left_out"]["gold examples without output"]) == (22, 0)
+    assert scores["left_out"]["outputs without gold"] == 2
+    others = scores["left_out"]["questions whose predicted program is not of their type"]
+    assert (others, scores["left_out"]["gold examples without output"]) == (22, 0)
 
 
 def test_what_does_not_fit_is_named(folder, capsys):
@@ -263,8 +286,8 @@ def test_what_does_not_fit_is_named(folder, capsys):
     assert "x.jsonl: there is no output for the example 'e2' (--partial scores what is there)" in failure(
         capsys, *arguments
     )
-    found, notes = run(capsys, *arguments, "--partial")
-    assert found["per_example"]["overall"]["n"] == 2
+    scores, notes = run(capsys, *arguments, "--partial")
+    assert scores["per_example"]["overall"]["n"] == 2
     assert notes == "note: gold examples without output, left out: 1\n"
     (folder / "x.jsonl").write_text("\n".join([*lines, lines[0].replace("e0", "e9")]), "utf-8")
     assert run(capsys, *arguments)[1] == "note: outputs without gold, left out: 1\n"

@@ -1,4 +1,4 @@
-"""The paired permutation test: exact small cases, level, symmetry, and statistics that are no means."""
+"""Paired permutation test: exact cases, level, symmetry, other statistics."""
 
 from itertools import product
 
@@ -19,23 +19,27 @@ def compare(first, second, trials=2000, seed=1):
 
 
 def exact_p(first, second, statistic=np.mean):
-    """Share of all swaps whose difference is at least as large."""
+    """Return the share of swaps whose difference is at least as large."""
     pair = np.stack([first, second])
     observed = abs(statistic(pair[0]) - statistic(pair[1]))
     count = 0
     for swap in product((0, 1), repeat=len(first)):
-        one, other = np.where(np.array(swap), pair[::-1], pair)
-        count += abs(statistic(one) - statistic(other)) >= observed - 1e-12
+        left, right = np.where(np.array(swap), pair[::-1], pair)
+        count += abs(statistic(left) - statistic(right)) >= observed - 1e-12
     return count / 2 ** len(first)
 
 
 def test_it_works():
     first, second = [0.9, 0.8, 0.7, 0.9, 0.6, 0.8], [0.5, 0.6, 0.1, 0.2, 0.5, 0.7]
-    found = compare(first, second, trials=50_000)
-    assert found.difference == pytest.approx(np.mean(first) - np.mean(second))
-    assert found.p == pytest.approx(exact_p(first, second), abs=0.003)
+    comparison = compare(first, second, trials=50_000)
+    assert comparison.difference == pytest.approx(np.mean(first) - np.mean(second))
+    assert comparison.p == pytest.approx(exact_p(first, second), abs=0.003)
     assert exact_p(first, second) == 2 / 64
-    assert (found.n, found.trials, found.p) == (6, 50_000, (found.as_extreme + 1) / 50_001)
+    assert (comparison.n, comparison.trials, comparison.p) == (
+        6,
+        50_000,
+        (comparison.as_extreme + 1) / 50_001,
+    )
 
 
 def test_agrees_with_scipy():
@@ -49,9 +53,9 @@ def test_agrees_with_scipy():
 
 def test_two_sided_and_symmetric():
     first, second = np.random.default_rng(2).random((2, 40))
-    one, other = compare(first, second + 0.1), compare(second + 0.1, first)
-    assert one.difference == -other.difference
-    assert one.p == other.p < 1  # the released script gives 1 to whichever is worse
+    forward, backward = compare(first, second + 0.1), compare(second + 0.1, first)
+    assert forward.difference == -backward.difference
+    assert forward.p == backward.p < 1  # the released script gives 1 to whichever is worse
 
 
 def test_p_is_never_0_and_1_for_the_same_scores():
@@ -80,10 +84,10 @@ def test_any_function_of_sums_may_be_compared():
     def formula(sums):
         return sums[..., 0] / (1 + sums[..., 1] + sums[..., 2])
 
-    found = permutation_test(
+    comparison = permutation_test(
         Tally(first, formula, 8, ""), Tally(second, formula, 8, ""), trials=40_000, rng=rng
     )
-    assert found.p == pytest.approx(exact_p_of(first, second, formula), abs=0.01)
+    assert comparison.p == pytest.approx(exact_p_of(first, second, formula), abs=0.01)
 
 
 def exact_p_of(first, second, formula):
@@ -91,8 +95,8 @@ def exact_p_of(first, second, formula):
     count = 0
     for swap in product((False, True), repeat=len(first)):
         chosen = np.array(swap)[:, None]
-        one, other = np.where(chosen, second, first), np.where(chosen, first, second)
-        count += abs(formula(one.sum(0)) - formula(other.sum(0))) >= observed - 1e-12
+        left, right = np.where(chosen, second, first), np.where(chosen, first, second)
+        count += abs(formula(left.sum(0)) - formula(right.sum(0))) >= observed - 1e-12
     return count / 2 ** len(first)
 
 
@@ -100,21 +104,21 @@ def exact_p_of(first, second, formula):
 def test_systems_of_boxes(averaging):
     gold, outputs = random_case(7, 60)
     better = [
-        type(one)(
-            one.id,
-            one.proposals,
-            tuple(type(n)(n.index, n.module, n.probabilities**0.2) for n in one.modules),
+        type(output)(
+            output.id,
+            output.proposals,
+            tuple(type(node)(node.index, node.module, node.probabilities**0.2) for node in output.modules),
         )
-        for one in outputs
+        for output in outputs
     ]
     first, same, second = (
-        score_boxes(gold, each).tallies(averaging)["find"] for each in (outputs, outputs, better)
+        score_boxes(gold, system).tallies(averaging)["find"] for system in (outputs, outputs, better)
     )
     rng = np.random.default_rng(1)
     assert permutation_test(first, same, trials=200, rng=rng).p == 1
-    found = permutation_test(first, second, trials=500, rng=rng)
-    assert found.difference == pytest.approx(first.value - second.value)
-    assert 0 < found.p <= 1
+    comparison = permutation_test(first, second, trials=500, rng=rng)
+    assert comparison.difference == pytest.approx(first.value - second.value)
+    assert 0 < comparison.p <= 1
 
 
 def test_what_cannot_be_compared():

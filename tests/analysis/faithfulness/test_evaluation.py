@@ -1,4 +1,4 @@
-"""All scores from plain data: figures by hand, what is missing, two systems."""
+"""All scores from plain data: by hand, with gaps, and of two systems."""
 
 from dataclasses import replace
 
@@ -22,20 +22,20 @@ SPANS = ItemOutputs(
 
 
 def test_boxes():
-    result = evaluate("boxes", [BOXES])
-    find = result.figures["cumulative"]["find"]
+    evaluation = evaluate("boxes", [BOXES])
+    find = evaluation.figures["cumulative"]["find"]
     assert (find.precision, find.recall, find.n, find.interval) == (1 / 2, 1 / 2, 1, None)
-    assert set(result.figures) == {"per_example", "cumulative", "per_occurrence", "negative_iou"}
-    assert result.upper["per_example"]["overall"].f1 == 1
-    assert (result.worst[0].id, result.worst[0].node, result.worst[0].module_score) == ("a", 2, 0)
+    assert set(evaluation.figures) == {"per_example", "cumulative", "per_occurrence", "negative_iou"}
+    assert evaluation.upper["per_example"]["overall"].f1 == 1
+    assert (evaluation.worst[0].id, evaluation.worst[0].node, evaluation.worst[0].module_score) == ("a", 2, 0)
 
 
 def test_spans():
-    result = evaluate("spans", [SPANS], most=1)
-    assert result.figures["mean"]["filter"].loss == pytest.approx(0.6931471806)
-    assert result.figures["mean"]["find"].loss == 0
-    assert result.upper == {}
-    assert (result.worst[0].node, result.worst[0].module) == (1, "filter")
+    evaluation = evaluate("spans", [SPANS], most=1)
+    assert evaluation.figures["mean"]["filter"].loss == pytest.approx(0.6931471806)
+    assert evaluation.figures["mean"]["find"].loss == 0
+    assert evaluation.upper == {}
+    assert (evaluation.worst[0].node, evaluation.worst[0].module) == (1, "filter")
 
 
 def test_intervals_come_from_items():
@@ -58,8 +58,8 @@ def test_a_missing_output_is_an_error(kind, item):
 def test_two_systems():
     better = replace(BOXES, outputs={2: ("filter", [1, 0, 0]), 3: ("find", [1, 0, 1])})
     first, second = ([replace(item, id=str(n)) for n in range(6)] for item in (better, BOXES))
-    result = compare_systems("boxes", first, second, averaging="cumulative", module="find", trials=500)
-    assert (result.first, result.second, result.n) == (1, 0.5, 6)
-    assert result.p < 0.1
+    comparison = compare_systems("boxes", first, second, averaging="cumulative", module="find", trials=500)
+    assert (comparison.first, comparison.second, comparison.n) == (1, 0.5, 6)
+    assert comparison.p < 0.1
     with pytest.raises(UnknownModuleError, match="there is overall, filter, find"):
         compare_systems("boxes", first, second, module="project")

@@ -1,4 +1,4 @@
-"""The released box CSV with its programs: what is usable, what is repaired, and the known counts."""
+"""Reading the released box CSV: usable examples, repairs, known counts."""
 
 import csv
 import json
@@ -23,15 +23,18 @@ FIND, FILTER = "find[dog]", "filter[black]"
 
 
 def write(tmp_path, rows, programs=((PROGRAM, TOKENS),)):
-    """rows: (flag, id, place, module, cell); a cell that is no text is written as JSON."""
+    """Write rows of (flag, id, node, module, cell), and programs.
+
+    A cell that is not text is written as JSON.
+    """
     with (tmp_path / "boxes.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(
             ["Incorrect program", "Example No.", "identifier", "module_identifier", "module", "annotation"]
         )
-        for flag, id, place, module, cell in rows:
+        for flag, id, node, module, cell in rows:
             text = cell if isinstance(cell, str) else json.dumps(cell)
-            writer.writerow([flag, 7, id, place and f"q7-{place}", module, text])
+            writer.writerow([flag, 7, id, node and f"q7-{node}", module, text])
     with (tmp_path / "programs.tsv").open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file, delimiter="\t")
         table.writerow(["sentence", "annotation", "tokens", "all", "simple_count"])
@@ -39,46 +42,46 @@ def write(tmp_path, rows, programs=((PROGRAM, TOKENS),)):
     return tmp_path / "boxes.csv", tmp_path / "programs.tsv"
 
 
-def rows_of(id="e", flag="", find=(WHOLE,), kept=(WHOLE,)):
+def rows_of(id="e", flag="", find=(WHOLE,), filtered=(WHOLE,)):
     return [
         (flag, id, "m3-0", FIND, list(find)),
         (flag, id, "m3-1", FIND, [WHOLE]),
-        (flag, id, "m1-0", FILTER, list(kept)),
+        (flag, id, "m1-0", FILTER, list(filtered)),
         (flag, id, "m1-1", FILTER, [WHOLE]),
     ]
 
 
 def drawn(examples):
-    """Boxes by module."""
+    """Return the number of boxes by module."""
     counts: Counter[str] = Counter()
-    for one in examples:
-        for node in one.modules:
+    for example in examples:
+        for node in example.modules:
             counts[node.module] += sum(map(len, node.boxes or ()))
     return dict(counts)
 
 
 def test_it_works(tmp_path):
     reading = read_faithful_nmn(*write(tmp_path, rows_of()))
-    (one,) = reading.examples
-    assert [(node.index, node.module) for node in one.modules] == [
+    (example,) = reading.examples
+    assert [(node.index, node.module) for node in example.modules] == [
         (1, "filter"),
         (2, "in-left-image"),
         (3, "find"),
     ]
-    assert [image.tolist() for image in one.modules[2].boxes] == [[[0, 0, 0.5, 0.5]]] * 2
+    assert [image.tolist() for image in example.modules[2].boxes] == [[[0, 0, 0.5, 0.5]]] * 2
     assert reading.notes == {}
     (changed,) = change(reading.examples)
     assert [len(image) for image in changed.modules[0].boxes] == [1, 0]  # the left image is chosen
 
 
 def test_repairs_are_made_and_told(tmp_path):
-    rows = rows_of(find=[WHOLE, WHOLE, OTHER, {**WHOLE, "width": "0"}], kept=[])
+    rows = rows_of(find=[WHOLE, WHOLE, OTHER, {**WHOLE, "width": "0"}], filtered=[])
     rows[2] = ("", "e", "m1-0", FILTER, WHOLE)  # an object in place of a list
     rows += [("", "e", "m1-1", FILTER, ""), ("", "", "", "", "")]
     files = write(tmp_path, rows)
     reading = read_faithful_nmn(*files)
-    filtered, _, found = reading.examples[0].modules
-    assert found.boxes[0].tolist() == [[0, 0, 0.5, 0.5], [0.5, 0.5, 1, 0.75]]
+    filtered, _, find = reading.examples[0].modules
+    assert find.boxes[0].tolist() == [[0, 0, 0.5, 0.5], [0.5, 0.5, 1, 0.75]]
     assert [len(image) for image in filtered.boxes] == [1, 0]
     assert reading.notes == {
         "boxes clipped to the image": 1,
@@ -102,7 +105,7 @@ def test_what_is_left_out_and_why(tmp_path):
     ]
     rows += [("", "other", "m1-0", "find[cat]", "")]
     reading = read_faithful_nmn(*write(tmp_path, rows))
-    assert [one.id for one in reading.examples] == ["good", "remark"]
+    assert [example.id for example in reading.examples] == ["good", "remark"]
     assert reading.notes["examples left out: flagged as having a wrong program"] == 1
     assert reading.notes["examples left out: no program fits the annotated lines"] == 1
 
@@ -162,10 +165,10 @@ def released(split, **options):
 
 
 def test_the_released_test_file():
-    """536 examples, and the boxes before and after the changes of the released code."""
+    """536 examples; boxes before and after the changes of the released code."""
     ids = json.loads(real_data("faithful_nmn/test_box_ids_536.json").read_text("utf-8"))
     before, raw = released("test", as_released=False), released("test", as_released=True)
-    assert {one.id for one in before.examples} == {one.id for one in raw.examples} == set(ids)
+    assert {example.id for example in before.examples} == {example.id for example in raw.examples} == set(ids)
     assert len(before.examples) == 536
     nothing = {"count": 0} | {name: 0 for name in drawn(before.examples) if name.startswith("in-")}
     assert drawn(before.examples) == {
@@ -186,19 +189,22 @@ def test_the_released_development_file():
 def test_gold_given_as_proposals_scores_1(reference):
     gold = released("test", as_released=reference).examples
     gold = change(gold) if reference else gold
-    outputs = [perfect(one) for one in gold[:60]]
+    outputs = [perfect(example) for example in gold[:60]]
     scores = score_boxes(gold, outputs, reference=reference, partial=True)
-    assert all(one.f1 == 1 for one in scores.table("per_example").values())
+    assert all(score.f1 == 1 for score in scores.table("per_example").values())
     assert len(scores.examples) == 60
 
 
-def perfect(one):
-    """Proposals are all gold boxes of the example; each node puts out its own."""
-    nodes = [node for node in one.modules if node.boxes is not None]
+def perfect(example):
+    """Return outputs whose proposals are all gold boxes of the example.
+
+    Each node predicts its own boxes.
+    """
+    nodes = [node for node in example.modules if node.boxes is not None]
     proposals = tuple(np.concatenate([node.boxes[image] for node in nodes]) for image in (0, 1))
-    told = []
+    outputs = []
     for node in nodes:
         pairs = zip(proposals, node.boxes, strict=True)
-        own = [(image[:, None] == drawn[None]).all(axis=2).any(axis=1) for image, drawn in pairs]
-        told.append(OutputModule(node.index, node.module, np.concatenate(own).astype(float)))
-    return OutputExample(one.id, proposals, tuple(told))
+        matches = [(image[:, None] == drawn[None]).all(axis=2).any(axis=1) for image, drawn in pairs]
+        outputs.append(OutputModule(node.index, node.module, np.concatenate(matches).astype(float)))
+    return OutputExample(example.id, proposals, tuple(outputs))

@@ -1,4 +1,4 @@
-"""Files of gold and outputs: what they give, and one error for each kind of mistake."""
+"""Files of gold and outputs: content, and an error for each mistake."""
 
 import json
 from typing import Any
@@ -41,28 +41,28 @@ def test_it_works(tmp_path):
 
 
 def test_gold_may_lack_boxes_and_files_may_hold_more(tmp_path):
-    one = {**GOLD, "note": 1, "modules": [{"index": 0, "module": "count"}]}
-    assert read_box_gold(write(tmp_path / "g.jsonl", one))[0].modules[0].boxes is None
+    record = {**GOLD, "note": 1, "modules": [{"index": 0, "module": "count"}]}
+    assert read_box_gold(write(tmp_path / "g.jsonl", record))[0].modules[0].boxes is None
 
 
 def test_nodes_that_are_not_scored_need_nothing(tmp_path):
     count = {"index": 0, "module": "count"}
     gold = {**GOLD, "modules": [{**count, "boxes": []}, *GOLD["modules"]]}
-    (one,) = read_box_gold(write(tmp_path / "g.jsonl", gold))
-    told = read_box_outputs(write(tmp_path / "o.jsonl", {**OUT, "modules": [count, *OUT["modules"]]}))
-    assert [node.index for node in told["e"].modules] == [2]
-    assert score_boxes([one], told).table("per_example")["overall"].f1 == 1
+    (example,) = read_box_gold(write(tmp_path / "g.jsonl", gold))
+    outputs = read_box_outputs(write(tmp_path / "o.jsonl", {**OUT, "modules": [count, *OUT["modules"]]}))
+    assert [node.index for node in outputs["e"].modules] == [2]
+    assert score_boxes([example], outputs).table("per_example")["overall"].f1 == 1
 
 
 def changed(value, change):
-    """The value with one part replaced; the path is separated by dots."""
+    """Return the value with one part replaced; dots separate the path."""
     copy = json.loads(json.dumps(value))
     path, new = change
     *way, last = [int(part) if part.isdigit() else part for part in path.split(".")]
-    place = copy
+    holder = copy
     for part in way:
-        place = place[part]
-    place[last] = new
+        holder = holder[part]
+    holder[last] = new
     return copy
 
 

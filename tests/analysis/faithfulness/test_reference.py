@@ -11,8 +11,8 @@ A, B, C = (0, 0, 1, 1), (0, 0, 2, 2), (1, 1, 3, 3)
 
 def changed(*modules):
     """Boxes per image of each node after the change, as lists."""
-    (one,) = change([example("e", [*modules])])
-    return [node.boxes and [image.tolist() for image in node.boxes] for node in one.modules]
+    (changed_example,) = change([example("e", [*modules])])
+    return [node.boxes and [image.tolist() for image in node.boxes] for node in changed_example.modules]
 
 
 def lists(*images):
@@ -21,10 +21,10 @@ def lists(*images):
 
 def test_filter_and_with_relation_keep_only_boxes_of_their_first_child():
     drawn = (boxes(A, C), boxes(B))
-    found = changed(
+    nodes = changed(
         ("with-relation", drawn), ("filter", (boxes(A), boxes(A, B))), ("find", (boxes(A, B), boxes(B)))
     )
-    assert found == [lists([A], [B]), lists([A], [B]), lists([A, B], [B])]
+    assert nodes == [lists([A], [B]), lists([A], [B]), lists([A, B], [B])]
 
 
 def test_what_a_child_lost_its_parent_loses_too():
@@ -33,16 +33,16 @@ def test_what_a_child_lost_its_parent_loses_too():
 
 
 def test_project_loses_an_image_where_its_child_has_nothing():
-    found = changed(("project", (boxes(A, C), boxes(C))), ("find", (boxes(B), boxes())))
-    assert found == [lists([A, C], []), lists([B], [])]
+    nodes = changed(("project", (boxes(A, C), boxes(C))), ("find", (boxes(B), boxes())))
+    assert nodes == [lists([A, C], []), lists([B], [])]
 
 
-@pytest.mark.parametrize("name, kept", [("in-left-image", ([A], [])), ("in-right-image", ([], [B]))])
-def test_an_image_that_is_not_chosen_is_empty_above_the_choice_but_not_below(name, kept):
+@pytest.mark.parametrize("name, remaining", [("in-left-image", ([A], [])), ("in-right-image", ([], [B]))])
+def test_an_image_that_is_not_chosen_is_empty_above_the_choice_but_not_below(name, remaining):
     drawn = (boxes(A), boxes(B))
     assert changed(("filter", drawn), (name, None), ("find", drawn)) == [
-        lists(*kept),
-        lists(*kept),
+        lists(*remaining),
+        lists(*remaining),
         lists([A], [B]),
     ]
 

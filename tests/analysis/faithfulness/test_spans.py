@@ -1,4 +1,7 @@
-"""Losses of attentions against gold spans: by hand, in the groups of Table 2, on the released data."""
+"""Losses of attentions against gold spans.
+
+The tests cover cases by hand, the groups of Table 2 and the released data.
+"""
 
 import json
 
@@ -19,59 +22,59 @@ def gold(name, *modules):
     return GoldSpans(name, tuple((module, np.array(spans).reshape(-1, 2)) for module, spans in modules))
 
 
-def told(name, *modules):
+def output(name, *modules):
     return SpanOutput(name, tuple((module, np.atleast_2d(np.array(p, dtype=float))) for module, p in modules))
 
 
 def table(golds, outputs, **options):
-    scores = score_spans(golds, {one.id: one for one in outputs}, **options)
-    return {name: one.loss for name, one in scores.table().items()}
+    scores = score_spans(golds, {prediction.id: prediction for prediction in outputs}, **options)
+    return {name: score.loss for name, score in scores.table().items()}
 
 
 def test_it_works():
-    found = table(
+    losses = table(
         [gold("q", ("find", [[0, 2], [3, 4]]), ("filter", [[3, 4]]))],
-        [told("q", ("find", [0.25, 0.25, 0, 0.5]), ("filter", [0, 0, 0, 1]))],
+        [output("q", ("find", [0.25, 0.25, 0, 0.5]), ("filter", [0, 0, 0, 1]))],
     )
     # Two spans of one half each, added and not divided by two.
-    assert found["find"] == pytest.approx(2 * HALF)
-    assert found["filter"] == 0
-    assert found["overall"] == pytest.approx(2 * HALF)
-    assert found["micro"] == pytest.approx(HALF)
+    assert losses["find"] == pytest.approx(2 * HALF)
+    assert losses["filter"] == 0
+    assert losses["overall"] == pytest.approx(2 * HALF)
+    assert losses["micro"] == pytest.approx(HALF)
 
 
 def test_ends_are_exclusive_and_no_attention_costs_a_bounded_loss():
-    found = table([gold("q", ("find", [[1, 2]]))], [told("q", ("find", [0.5, 0, 0.5]))])
-    assert found["find"] == pytest.approx(-np.log(1e-20))
-    tiny = table([gold("q", ("find", [[1, 2]]))], [told("q", ("find", [1 - 1e-18, 1e-18, 0]))])
+    losses = table([gold("q", ("find", [[1, 2]]))], [output("q", ("find", [0.5, 0, 0.5]))])
+    assert losses["find"] == pytest.approx(-np.log(1e-20))
+    tiny = table([gold("q", ("find", [[1, 2]]))], [output("q", ("find", [1 - 1e-18, 1e-18, 0]))])
     assert tiny["find"] == pytest.approx(-np.log(1e-18))  # not lost between larger neighbours
 
 
 def test_two_outputs_of_one_list_are_merged_by_their_maximum():
     golds = [gold("q", ("find-two-events", [[0, 1], [1, 2]]), ("ground-two-dates", [[2, 3]]))]
     finds, dates = ([0.5, 0, 0.5], [0.25, 0.25, 0.5]), ([0, 0, 0.5], [0, 0, 0.25])
-    apart = told("q", *(("find", p) for p in finds), *((f"find-date{i}", p) for i, p in enumerate(dates)))
-    rows = told("q", ("find", finds), ("find-date", dates))
-    done = told("q", ("find", np.maximum(*finds)), ("find-date", np.maximum(*dates)))
+    apart = output("q", *(("find", p) for p in finds), *((f"find-date{i}", p) for i, p in enumerate(dates)))
+    rows = output("q", ("find", finds), ("find-date", dates))
+    done = output("q", ("find", np.maximum(*finds)), ("find-date", np.maximum(*dates)))
     expected = {"find": HALF + 2 * HALF, "find-date": HALF, "find-arg": HALF, "overall": 4 * HALF}
     for outputs in (apart, rows, done):
-        found = table(golds, [outputs])
-        assert {name: found[name] for name in expected} == pytest.approx(expected)
+        losses = table(golds, [outputs])
+        assert {name: losses[name] for name in expected} == pytest.approx(expected)
 
 
 def test_averages_and_groups():
-    one, two, four = [0.5, 0.5], [0.25, 0.75], [1 / 16, 15 / 16]
+    half, quarter, sixteenth = [0.5, 0.5], [0.25, 0.75], [1 / 16, 15 / 16]
     first = [[0, 1]]
     golds = [
         gold("a", ("find", first), ("find-num", first), ("find-max-num", first)),
         gold("b", ("find", first), ("find-date", first)),
     ]
     outputs = [
-        told("a", ("find", one), ("find-num", two), ("find-max-num", four)),
-        told("b", ("find", two), ("find-date", one)),
+        output("a", ("find", half), ("find-num", quarter), ("find-max-num", sixteenth)),
+        output("b", ("find", quarter), ("find-date", half)),
     ]
-    found = {name: loss / HALF for name, loss in table(golds, outputs).items()}
-    assert found == pytest.approx(
+    losses = {name: loss / HALF for name, loss in table(golds, outputs).items()}
+    assert losses == pytest.approx(
         {
             "overall": (1 + 2 + 4 + 2 + 1) / 2,
             "micro": 10 / 5,
@@ -87,24 +90,27 @@ def test_averages_and_groups():
 
 
 def test_the_published_overall_figures_are_those_of_the_reference_average():
-    """Table 2: module columns and the counts of the released gold give its overall column only this way."""
+    """Only the reference average gives the overall column of Table 2.
+
+    The test takes the module columns of the table and the counts of the released gold.
+    """
     facts = json.loads(real_data("paper_tables/nmn_table2.json").read_text("utf-8"))
     golds = read_span_gold(real_data("faithful_nmn/drop_module_output_annotations.json"))
-    every = ("find", "filter", "relocate", "min-max", "find-arg")
+    modules = ("find", "filter", "relocate", "min-max", "find-arg")
     for name, row in facts["rows"].items():
-        losses = {module: row[module] for module in every}
+        losses = {module: row[module] for module in modules}
         scores = planted(golds, losses)
         published = row["overall_cross_entropy"]
         recomputed = facts["overall_recomputed_from_module_columns"][name]
         assert scores["micro"] == pytest.approx(recomputed["micro_average_each_module_once"], abs=0.006)
-        found = recomputed["micro_average_with_find_arg_counted_twice_as_in_the_code"]
-        assert scores["micro_reference"] == pytest.approx(found, abs=0.006)
+        expected = recomputed["micro_average_with_find_arg_counted_twice_as_in_the_code"]
+        assert scores["micro_reference"] == pytest.approx(expected, abs=0.006)
         assert scores["micro_reference"] == pytest.approx(published, abs=0.2)
-        assert {module: scores[module] for module in every} == pytest.approx(losses)
+        assert {module: scores[module] for module in modules} == pytest.approx(losses)
 
 
 def planted(golds, losses):
-    """Scores of a system whose loss is the same at every instance of a module."""
+    """Score a system whose loss is the same at every instance of a module."""
     group = {
         "find-min-num": "min-max",
         "find-max-num": "min-max",
@@ -117,21 +123,26 @@ def planted(golds, losses):
     from_name |= {"ground-two-dates": "find-date"}
     outputs = []
     simple = []
-    for one in golds:
-        modules = [from_name[name] for name, _ in one.modules]
-        simple.append(gold(one.id, *((module, [[0, 1]]) for module in modules)))
-        values = [float(np.exp(-losses[group.get(module, module)])) for module in modules]
-        outputs.append(told(one.id, *((m, [p, 0]) for m, p in zip(modules, values, strict=True))))
+    for question in golds:
+        modules = [from_name[name] for name, _ in question.modules]
+        simple.append(gold(question.id, *((module, [[0, 1]]) for module in modules)))
+        probabilities = [float(np.exp(-losses[group.get(module, module)])) for module in modules]
+        outputs.append(
+            output(question.id, *((m, [p, 0]) for m, p in zip(modules, probabilities, strict=True)))
+        )
     return table(simple, outputs)
 
 
 def test_the_released_gold_is_read_whole():
     golds = read_span_gold(real_data("faithful_nmn/drop_module_output_annotations.json"))
     assert len(golds) == 215
-    assert sum(len(one.modules) for one in golds) == 591
-    assert sum(len(spans) for one in golds for _, spans in one.modules) == 1321
-    flat = [told(one.id, *((name, np.full(3000, 1 / 3000)) for name, _ in one.modules)) for one in golds]
-    scores = score_spans(golds, {one.id: one for one in flat}).table()
+    assert sum(len(question.modules) for question in golds) == 591
+    assert sum(len(spans) for question in golds for _, spans in question.modules) == 1321
+    flat = [
+        output(question.id, *((name, np.full(3000, 1 / 3000)) for name, _ in question.modules))
+        for question in golds
+    ]
+    scores = score_spans(golds, {prediction.id: prediction for prediction in flat}).table()
     counts = {"find": 215, "filter": 41, "relocate": 48, "min-max": 105, "find-arg": 182, "overall": 215}
     assert {name: scores[name].n for name in counts} == counts
     assert (scores["micro"].n, scores["micro_reference"].n) == (591, 591 + 182)
@@ -153,9 +164,9 @@ def test_agrees_with_a_plain_loop(seed):
             lists.append((module, spans))
             parts.append((module, p))
         golds.append(gold(f"q{number}", *lists))
-        outputs.append(told(f"q{number}", *parts))
+        outputs.append(output(f"q{number}", *parts))
         expected.append(total)
-    scores = score_spans(golds, {one.id: one for one in outputs})
+    scores = score_spans(golds, {prediction.id: prediction for prediction in outputs})
     assert scores.tallies["overall"].sums[:, 0] == pytest.approx(expected)
     assert scores.table()["overall"].loss == pytest.approx(np.mean(expected))
 
@@ -163,19 +174,19 @@ def test_agrees_with_a_plain_loop(seed):
 def test_the_worst_questions_come_first_with_their_worst_node():
     golds = [gold(name, ("find", [[0, 1]]), ("filter", [[1, 2]])) for name in "ab"] + [gold("c")]
     outputs = [
-        told("a", ("find", [0.5, 0.5]), ("filter", [0.5, 0.5])),
-        told("b", ("find", [0.5, 0.5]), ("filter", [0.75, 0.25])),
-        told("c"),
+        output("a", ("find", [0.5, 0.5]), ("filter", [0.5, 0.5])),
+        output("b", ("find", [0.5, 0.5]), ("filter", [0.75, 0.25])),
+        output("c"),
     ]
-    scores = score_spans(golds, {one.id: one for one in outputs})
+    scores = score_spans(golds, {prediction.id: prediction for prediction in outputs})
     first, second, last = scores.list_worst()
     assert (first.id, first.place, first.module) == ("b", 1, "filter")
     assert first.module_loss == pytest.approx(2 * HALF)
     assert (second.id, second.module) == ("a", "find")
     assert (last.id, last.loss, last.module) == ("c", 0, None)
-    found = scores.intervals(rng=np.random.default_rng(1), resamples=200)["overall"]
-    low, high = found.interval.bounds
-    assert low <= found.value <= high  # type: ignore[operator]
+    overall = scores.intervals(rng=np.random.default_rng(1), resamples=200)["overall"]
+    low, high = overall.interval.bounds
+    assert low <= overall.value <= high  # type: ignore[operator]
 
 
 def test_what_does_not_fit_is_named():
@@ -183,7 +194,7 @@ def test_what_does_not_fit_is_named():
 
     def failure(*modules):
         with pytest.raises(MatchError) as caught:
-            table(golds, [told("q", *modules)])
+            table(golds, [output("q", *modules)])
         return str(caught.value)
 
     p, pair = [0.5, 0.5], [("find", [1, 0])] * 2

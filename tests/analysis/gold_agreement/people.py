@@ -31,20 +31,20 @@ def random_boxes(rng, most=5):
 
 
 def random_spans(rng, tokens=12, most=4):
-    found = []
+    spans = []
     for _ in range(rng.integers(0, most)):
         start = int(rng.integers(tokens))
-        found.append((start, int(rng.integers(start + 1, tokens + 1))))
-    return list(dict.fromkeys(found))
+        spans.append((start, int(rng.integers(start + 1, tokens + 1))))
+    return list(dict.fromkeys(spans))
 
 
 def random_items(seed, kind, items=5, people=("ada", "ben", "cleo"), missing=0.1):
     """Items of three nodes; the first two are drawn, the last has a value."""
     rng = np.random.default_rng(seed)
     draw = random_boxes if kind == "boxes" else random_spans
-    found = []
+    annotated = []
     for number in range(items):
         objects = {who: {node: draw(rng) for node in (2, 1) if rng.random() > missing} for who in people}
         values = {who: {0: int(rng.integers(3))} for who in people if rng.random() > missing}
-        found.append(Item(f"i{number}", CHAIN, objects, values, tokens=12))
-    return found
+        annotated.append(Item(f"i{number}", CHAIN, objects, values, tokens=12))
+    return annotated

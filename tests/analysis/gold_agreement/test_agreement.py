@@ -1,4 +1,7 @@
-"""Agreement between annotators: by hand, against plain loops and a dense alpha, and where it is undefined."""
+"""Inter-annotator agreement on boxes, spans, numbers and truths.
+
+The tests compare it with figures by hand, plain loops and a dense alpha, and cover undefined cases.
+"""
 
 from dataclasses import replace
 from itertools import combinations, permutations
@@ -33,25 +36,25 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def measured(items, kind="boxes", group=ALL):
-    return {name: one.value for name, one in agreement(items, kind).groups[group].items()}
+    return {name: quantity.value for name, quantity in agreement(items, kind).groups[group].items()}
 
 
 def test_boxes():
     # Ada's whole box and Ben's part of it overlap by 0.6; Ben's other box is his alone.
-    found = measured([box_item("i", ada=[WHOLE], ben=[HALF, FAR])])
-    assert found["f1_50"] == pytest.approx(2 / 3)
-    assert found["f1_75"] == 0
-    assert found["mean_iou"] == pytest.approx(0.6)
-    assert found["agreed"] == 0
+    values = measured([box_item("i", ada=[WHOLE], ben=[HALF, FAR])])
+    assert values["f1_50"] == pytest.approx(2 / 3)
+    assert values["f1_75"] == 0
+    assert values["mean_iou"] == pytest.approx(0.6)
+    assert values["agreed"] == 0
     assert measured([box_item("i", ada=[WHOLE], ben=[HALF])])["agreed"] == 1
 
 
 def test_objects_are_pooled_over_items_and_people():
     items = [box_item("i", ada=[WHOLE, FAR], ben=[WHOLE], cleo=[]), box_item("j", ada=[FAR], ben=[FAR])]
-    found = agreement(items, "boxes").groups[ALL]
+    metrics = agreement(items, "boxes").groups[ALL]
     # Pairs of people: 2 of 3 boxes, 0 of 2, 0 of 1, and 2 of 2.
-    assert found["f1_50"].value == pytest.approx((2 + 2) / (3 + 2 + 1 + 2))
-    assert (found["f1_50"].n, found["agreed"].value) == (4, 0.25)
+    assert metrics["f1_50"].value == pytest.approx((2 + 2) / (3 + 2 + 1 + 2))
+    assert (metrics["f1_50"].n, metrics["agreed"].value) == (4, 0.25)
 
 
 def test_the_best_matching_is_taken_and_not_the_first():
@@ -70,40 +73,43 @@ def test_images_are_compared_apart():
 
 
 def test_spans():
-    found = measured([span_item("i", ada=[(0, 4), (6, 8)], ben=[(0, 4), (7, 10)])], "spans")
-    assert found["exact_f1"] == 0.5
-    assert found["overlap_f1"] == 1
-    assert found["token_f1"] == pytest.approx(2 * 5 / (6 + 7))
-    assert found["agreed"] == 0
+    values = measured([span_item("i", ada=[(0, 4), (6, 8)], ben=[(0, 4), (7, 10)])], "spans")
+    assert values["exact_f1"] == 0.5
+    assert values["overlap_f1"] == 1
+    assert values["token_f1"] == pytest.approx(2 * 5 / (6 + 7))
+    assert values["agreed"] == 0
 
 
 def test_token_alpha_by_hand():
     # Four tokens, two people: marked by both, by one, by one, by none.
-    found = measured([span_item("i", 4, ada=[(0, 2)], ben=[(0, 1), (2, 3)])], "spans")["token_alpha"]
+    alpha = measured([span_item("i", 4, ada=[(0, 2)], ben=[(0, 1), (2, 3)])], "spans")["token_alpha"]
     observed, marked, unmarked = 2 / 1, 4, 4
-    assert found == pytest.approx(1 - (8 - 1) * observed / (marked * unmarked))
+    assert alpha == pytest.approx(1 - (8 - 1) * observed / (marked * unmarked))
     table = [[1, 1, 0, 0], [1, 0, 1, 0]]
-    assert found == pytest.approx(krippendorff_alpha(table, "nominal").value)
+    assert alpha == pytest.approx(krippendorff_alpha(table, "nominal").value)
 
 
 def dense(items, drawn=True):
-    """Marks of every person on every token of every node that is drawn, or computed; and the numbers."""
+    """Return the marks of each person on each token, and the numbers.
+
+    They are those of all nodes that are drawn, or of all that are computed.
+    """
     people = sorted({who for item in items for who in item.objects})
     marks, numbers = [], []
     for item in items:
-        for node in (each for each in item.nodes if (each.index > 0) == drawn):
+        for node in (node for node in item.nodes if (node.index > 0) == drawn):
             table = np.full((len(people), item.tokens), np.nan)
-            given = np.full(len(people), np.nan)
+            node_numbers = np.full(len(people), np.nan)
             for row, who in enumerate(people):
                 spans = item.objects.get(who, {}).get(node.index)
                 value = item.values.get(who, {}).get(node.index)
                 if spans is not None or value is not None:
                     table[row] = 0
-                    given[row] = len(spans or ()) if value is None else value
+                    node_numbers[row] = len(spans or ()) if value is None else value
                 for start, end in spans or ():
                     table[row, start:end] = 1
             marks.append(table)
-            numbers.append(given)
+            numbers.append(node_numbers)
     return np.concatenate(marks, axis=1), np.array(numbers).T
 
 
@@ -111,7 +117,7 @@ def dense(items, drawn=True):
 @given(SEEDS)
 def test_alphas_agree_with_a_table_of_all_tokens(seed):
     items = random_items(seed, "spans", missing=0.3)
-    found = measured(items, "spans")
+    alphas = measured(items, "spans")
     marks, numbers = dense(items)
     present = np.where(np.isnan(numbers), np.nan, numbers > 0)
     for name, table, metric in (
@@ -121,7 +127,7 @@ def test_alphas_agree_with_a_table_of_all_tokens(seed):
         ("count_alpha_ordinal", numbers, "ordinal"),
     ):
         expected = krippendorff_alpha(table, metric).value
-        assert found[name] == (None if expected is None else pytest.approx(expected))
+        assert alphas[name] == (None if expected is None else pytest.approx(expected))
     values = krippendorff_alpha(dense(items, drawn=False)[1], "interval").value
     assert measured(items, "spans", NUMBERS).get("count_alpha") == (values and pytest.approx(values))
 
@@ -129,7 +135,7 @@ def test_alphas_agree_with_a_table_of_all_tokens(seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_alphas_agree_with_the_krippendorff_package(seed):
     items = random_items(seed, "spans", items=30, missing=0.2)
-    found = measured(items, "spans")
+    alphas = measured(items, "spans")
     marks, numbers = dense(items)
     for name, table, level in (
         ("token_alpha", marks, "nominal"),
@@ -139,67 +145,67 @@ def test_alphas_agree_with_the_krippendorff_package(seed):
         ("count_alpha_ratio", numbers, "ratio"),
     ):
         expected = krippendorff.alpha(table, level_of_measurement=level)
-        assert found[name] == pytest.approx(expected, abs=1e-12), name
+        assert alphas[name] == pytest.approx(expected, abs=1e-12), name
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_kappas_agree_with_scikit_learn(seed):
     items = random_items(seed, "spans", items=30, missing=0.2)
-    found = measured(items, "spans")
+    values = measured(items, "spans")
     marks, numbers = dense(items)
     for name, table in (("token", marks), ("presence", np.where(np.isnan(numbers), np.nan, numbers > 0))):
         kappas = []
         for pair in combinations(table, 2):
-            one, other = np.array(pair)[:, ~np.isnan(pair).any(axis=0)]
-            kappas.append(cohen_kappa_score(one, other))
-        assert found[f"{name}_cohen"] == pytest.approx(np.mean(kappas), abs=1e-12)
+            first, second = np.array(pair)[:, ~np.isnan(pair).any(axis=0)]
+            kappas.append(cohen_kappa_score(first, second))
+        assert values[f"{name}_cohen"] == pytest.approx(np.mean(kappas), abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_kappas_agree_with_statsmodels(seed):
     items = random_items(seed, "spans", missing=0)
     marks, numbers = dense(items)
-    found = measured(items, "spans")
+    values = measured(items, "spans")
     for name, table in (("token", marks), ("presence", (numbers > 0).astype(float))):
         counts, _categories = aggregate_raters(table.T)
-        assert found[f"{name}_fleiss"] == pytest.approx(fleiss_kappa(counts))
-        kappas = [cohens_kappa(cross(one, other)).kappa for one, other in combinations(table, 2)]
-        assert found[f"{name}_cohen"] == pytest.approx(np.mean(kappas))
+        assert values[f"{name}_fleiss"] == pytest.approx(fleiss_kappa(counts))
+        kappas = [cohens_kappa(cross(first, second)).kappa for first, second in combinations(table, 2)]
+        assert values[f"{name}_cohen"] == pytest.approx(np.mean(kappas))
     pairs = {group.name: metrics for group, metrics in agreement(items, "spans").groups.items()}
     assert pairs["ada – ben"]["token_cohen"].value == pytest.approx(cohens_kappa(cross(*marks[:2])).kappa)
 
 
-def cross(one, other):
-    return np.array([[np.sum((one == a) & (other == b)) for b in (0, 1)] for a in (0, 1)])
+def cross(first, second):
+    return np.array([[np.sum((first == a) & (second == b)) for b in (0, 1)] for a in (0, 1)])
 
 
 def test_what_is_computed_raises_no_figure_of_what_is_drawn():
     # Both count one object, but never the same one.
-    items = [chain(f"i{place}", ada=([WHOLE], [WHOLE], 1), ben=([FAR], [FAR], 1)) for place in range(3)]
+    items = [chain(f"i{number}", ada=([WHOLE], [WHOLE], 1), ben=([FAR], [FAR], 1)) for number in range(3)]
     groups = agreement(items, "boxes").groups
     assert groups[DRAWN]["agreed"].value == 0
     assert groups[NUMBERS]["agreed"].value == 1
     truth = [Item("i", (FIND,), {}, {"ada": {0: True}, "ben": {0: True}})]
     truth.append(Item("j", (FIND,), {}, {"ada": {0: True}, "ben": {0: False}}))
-    found = agreement(truth, "boxes").groups
-    assert NUMBERS not in found
-    assert found[TRUTHS]["agreed"].value == 0.5
-    assert found[TRUTHS]["truth_cohen"].value == 0
-    assert found[TRUTHS]["truth_fleiss"].value == pytest.approx((0.5 - 0.625) / 0.375)
+    truth_groups = agreement(truth, "boxes").groups
+    assert NUMBERS not in truth_groups
+    assert truth_groups[TRUTHS]["agreed"].value == 0.5
+    assert truth_groups[TRUTHS]["truth_cohen"].value == 0
+    assert truth_groups[TRUTHS]["truth_fleiss"].value == pytest.approx((0.5 - 0.625) / 0.375)
 
 
 def test_intervals_of_kappas_come_from_the_bootstrap():
     items = random_items(4, "spans", items=20)
-    found = agreement(items, "spans", rng=np.random.default_rng(1), resamples=200).groups[DRAWN]
+    metrics = agreement(items, "spans", rng=np.random.default_rng(1), resamples=200).groups[DRAWN]
     for name in ("token_cohen", "token_fleiss", "count_alpha_ratio", "presence_alpha"):
-        one = found[name]
-        assert one.interval is not None
-        assert one.value is not None
-        assert one.interval.low < one.value < one.interval.high
+        quantity = metrics[name]
+        assert quantity.interval is not None
+        assert quantity.value is not None
+        assert quantity.interval.low < quantity.value < quantity.interval.high
 
 
 def brute(items, kind, above):
-    """Matched objects and all objects of all pairs of people, by trying every assignment."""
+    """Count matched and all objects of all pairs, by every assignment."""
     hits = total = 0
     for item in items:
         for node in item.nodes:
@@ -208,20 +214,20 @@ def brute(items, kind, above):
                 for who in sorted(item.objects)
                 if node.index in item.objects[who]
             ]
-            for one, other in combinations(drawn, 2):
-                few, many = sorted((one, other), key=len)
+            for first, second in combinations(drawn, 2):
+                few, many = sorted((first, second), key=len)
                 hits += max(
                     sum(same(a, b, kind, above) for a, b in zip(few, chosen, strict=True))
                     for chosen in permutations(many, len(few))
                 )
-                total += len(one) + len(other)
+                total += len(first) + len(second)
     return 2 * hits, total
 
 
-def same(one, other, kind, above):
+def same(first, second, kind, above):
     if kind == "boxes":
-        return one[0] == other[0] and overlap(one[1], other[1]) > above
-    return overlap((one[0], 0, one[1], 1), (other[0], 0, other[1], 1)) > above
+        return first[0] == second[0] and overlap(first[1], second[1]) > above
+    return overlap((first[0], 0, first[1], 1), (second[0], 0, second[1], 1)) > above
 
 
 @settings(max_examples=60, deadline=None)
@@ -242,26 +248,26 @@ def test_it_does_not_matter_who_is_who(seed, kind):
     renamed = [
         replace(
             item,
-            objects={swapped(who): told for who, told in item.objects.items()},
-            values={swapped(who): told for who, told in item.values.items()},
+            objects={swapped(who): by_node for who, by_node in item.objects.items()},
+            values={swapped(who): by_node for who, by_node in item.values.items()},
         )
         for item in reversed(items)
     ]
     first, second = (
         {
-            group: found
-            for group, found in agreement(each, kind).groups.items()
+            group: metrics
+            for group, metrics in agreement(variant, kind).groups.items()
             if group.by != "pair of people"
         }
-        for each in (items, renamed)
+        for variant in (items, renamed)
     )
     assert set(first) == set(second)
     for group, metrics in first.items():
-        for name, one in metrics.items():
+        for name, quantity in metrics.items():
             other = second[group][name]
             assert (other.n, other.value) == (
-                one.n,
-                one.value if one.value is None else pytest.approx(one.value),
+                quantity.n,
+                quantity.value if quantity.value is None else pytest.approx(quantity.value),
             )
 
 
@@ -281,7 +287,9 @@ def test_mirror_images_agree_alike(seed):
     others = [
         replace(
             item,
-            objects={who: {n: mirrored(d) for n, d in told.items()} for who, told in item.objects.items()},
+            objects={
+                who: {n: mirrored(d) for n, d in by_node.items()} for who, by_node in item.objects.items()
+            },
         )
         for item in items
     ]
@@ -290,10 +298,13 @@ def test_mirror_images_agree_alike(seed):
 
 
 def chain(name, **people):
-    """find, filter over it and their count; people: annotator to (boxes, boxes, count)."""
+    """Return an item: find, filter over it and their count.
+
+    people: annotator to (boxes, boxes, count).
+    """
     objects = {
-        who: {2: [(0, b) for b in found], 1: [(0, b) for b in kept]}
-        for who, (found, kept, _) in people.items()
+        who: {2: [(0, b) for b in find_boxes], 1: [(0, b) for b in filter_boxes]}
+        for who, (find_boxes, filter_boxes, _) in people.items()
     }
     return Item(name, CHAIN, objects, {who: {0: count} for who, (_, _, count) in people.items()})
 
@@ -319,8 +330,8 @@ def test_a_child_that_nobody_annotates_is_looked_through():
     nodes = (Node(2, "find", 2), Node(1, "in-left-image", 1, (2,)), Node(0, "filter", 0, (1,)))
     boxes = {2: [(0, WHOLE)], 0: [(0, WHOLE)]}
     items = [Item("i", nodes, {"ada": boxes, "ben": {**boxes, 0: []}})]
-    found = agreement(items, "boxes").groups
-    assert found[Group(GIVEN, "filter")]["agreed"].n == 1
+    groups = agreement(items, "boxes").groups
+    assert groups[Group(GIVEN, "filter")]["agreed"].n == 1
     items = [Item("i", nodes, {"ada": boxes, "ben": {2: [], 0: []}})]
     assert Group(GIVEN, "filter") not in agreement(items, "boxes").groups
 
@@ -330,22 +341,25 @@ def test_the_first_node_where_two_people_part():
         chain("below", ada=([WHOLE], [WHOLE], 1), ben=([FAR], [FAR], 2), cleo=([HALF], [HALF], 1)),
         chain("above", ada=([WHOLE], [WHOLE], 1), ben=([WHOLE], [], 0)),
     ]
-    found = agreement(items, "boxes")
-    parted = {(one.item, one.first, one.second): (one.node, one.module) for one in found.partings}
+    annotator_agreement = agreement(items, "boxes")
+    parted = {
+        (parting.item, parting.first, parting.second): (parting.node, parting.module)
+        for parting in annotator_agreement.partings
+    }
     assert parted == {
         ("below", "ada", "ben"): (2, "find"),
         ("below", "ada", "cleo"): (None, None),
         ("below", "ben", "cleo"): (2, "find"),
         ("above", "ada", "ben"): (1, "filter"),
     }
-    assert found.count_parting_modules() == {"find": 2, None: 1, "filter": 1}
+    assert annotator_agreement.count_parting_modules() == {"find": 2, None: 1, "filter": 1}
 
 
 def test_undefined_with_a_reason():
     def reasons(items, kind="boxes"):
-        found = agreement(items, kind, rng=np.random.default_rng(1), resamples=20).groups[ALL]
-        assert all(one.interval is None for one in found.values() if one.value is None)
-        return {name: one.reason for name, one in found.items() if one.value is None}
+        metrics = agreement(items, kind, rng=np.random.default_rng(1), resamples=20).groups[ALL]
+        assert all(quantity.interval is None for quantity in metrics.values() if quantity.value is None)
+        return {name: quantity.reason for name, quantity in metrics.items() if quantity.value is None}
 
     nobody = [box_item("i", ada=[], ben=[]), box_item("j", ada=[], ben=[])]
     same = "all values are the same, so chance agreement is complete"
@@ -377,21 +391,21 @@ def test_undefined_with_a_reason():
 
 def test_a_node_left_out_is_not_one_with_nothing():
     items = [Item("i", (FIND,), {"ada": {0: []}, "ben": {}}), box_item("j", ada=[WHOLE], ben=[WHOLE])]
-    found = agreement(items, "boxes").groups[ALL]["agreed"]
-    assert (found.n, found.value) == (1, 1)
+    agreed = agreement(items, "boxes").groups[ALL]["agreed"]
+    assert (agreed.n, agreed.value) == (1, 1)
 
 
 def test_intervals_resample_items():
     items = random_items(5, "boxes", items=60)
-    found = agreement(items, "boxes", rng=np.random.default_rng(1), resamples=400).groups
+    groups = agreement(items, "boxes", rng=np.random.default_rng(1), resamples=400).groups
     again = agreement(items, "boxes", rng=np.random.default_rng(1), resamples=400).groups
     for name in ("f1_50", "mean_iou", "agreed", "count_alpha"):
-        one = found[ALL][name]
-        low, high = one.interval.bounds
-        assert low < one.value < high  # type: ignore[operator]
-        assert again[ALL][name].interval == one.interval
-    narrow = found[ALL]["f1_50"].interval
-    wide = found[Group("module", "find")]["f1_50"].interval
+        quantity = groups[ALL][name]
+        low, high = quantity.interval.bounds
+        assert low < quantity.value < high  # type: ignore[operator]
+        assert again[ALL][name].interval == quantity.interval
+    narrow = groups[ALL]["f1_50"].interval
+    wide = groups[Group("module", "find")]["f1_50"].interval
     assert narrow.high - narrow.low < wide.high - wide.low
 
 

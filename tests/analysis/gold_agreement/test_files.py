@@ -1,4 +1,4 @@
-"""Gold files with several people's annotations, as the command ``agreement`` reads them."""
+"""Gold files with several people's annotations, read by ``agreement``."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,10 @@ def write(path: Path, rows: list[dict]) -> Path:
 
 
 def two_people(source: Path, path: Path) -> Path:
-    """The items of a file, annotated by a second person who leaves out the last object of each step."""
+    """Add a second annotator to the items of a file.
+
+    The second person leaves out the last object of each step.
+    """
     rows = lines(source)
     for row in rows:
         for annotation in row["annotations"][:1]:
@@ -46,9 +49,9 @@ def test_items_are_those_that_the_site_compares(source: Path, tmp_path: Path):
     for item, line in zip(items, path.read_text("utf-8").splitlines(), strict=True):
         record = ItemRecord.model_validate_json(line)
         documents = {
-            each.annotator: each.document
-            for each in record.annotations
-            if each.status in FINISHED and not each.document.problem
+            annotation.annotator: annotation.document
+            for annotation in record.annotations
+            if annotation.status in FINISHED and not annotation.document.problem
         }
         program = parse(record.program, kind=kind)
         assert item == build_agreement_item(item.id, program, documents, tokens=record.tokens)

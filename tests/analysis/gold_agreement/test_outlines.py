@@ -1,4 +1,4 @@
-"""Overlap of outlines against counted points, and matching of polygons and key points."""
+"""Overlap of outlines against counted points; polygons and key points."""
 
 import numpy as np
 import pytest
@@ -27,9 +27,9 @@ def test_it_is_the_share_of_points_in_both(seed: int) -> None:
         [(float(x), float(y)) for x, y in rng.random((number, 2))] for number in rng.integers(3, 9, 2)
     )
     points = rng.random((200_000, 2))
-    one, other = inside(first, points), inside(second, points)
+    in_first, in_second = inside(first, points), inside(second, points)
     assert compute_likeness(first, second) == pytest.approx(
-        (one & other).sum() / (one | other).sum(), abs=0.01
+        (in_first & in_second).sum() / (in_first | in_second).sum(), abs=0.01
     )
     assert compute_likeness(second, first) == pytest.approx(compute_likeness(first, second))
     assert compute_likeness(first, first) == pytest.approx(1)
@@ -51,7 +51,7 @@ def test_polygons_with_like_boxes_are_apart_and_points_meet_at_their_median() ->
     sides = (0.0, 0.0, 1.0, 1.0)
     upper, lower = ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)), ((1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
     clusters = box_clusters({"ada": [(0, sides, upper)], "ben": [(0, sides, lower)]})
-    assert [len(each.members) for each in clusters] == [1, 1]
+    assert [len(cluster.members) for cluster in clusters] == [1, 1]
     [cluster] = box_clusters(
         {name: [(0, (x, 0.5, x, 0.5), ((x, 0.5),))] for name, x in (("ada", 0.3), ("ben", 0.32))}
     )

@@ -1,4 +1,7 @@
-"""The reader of the 2020 release; what the site makes of it is tested with the site."""
+"""The reader of the 2020 release.
+
+The tests of the site cover what the site makes of it.
+"""
 
 import json
 

@@ -1,4 +1,7 @@
-"""Bayesian logistic model: beside NUTS, calibration under its priors, and why not statsmodels."""
+"""The Bayesian logistic model agrees with NUTS and is calibrated.
+
+Calibration is that under its priors. A test shows why the fits of statsmodels are not used.
+"""
 
 import json
 import os
@@ -43,31 +46,39 @@ def few_draws(monkeypatch):
 def test_it_works():
     rows = crossed_trials(np.random.default_rng(1), people=(20, 20), effect=1.5)
     model = fit(rows, rope=(-0.2, 0.2))
-    [found] = model.contrasts
+    [contrast] = model.contrasts
     spreads = dict(model.spreads)
-    assert found.interval[0] < 1.5 < found.interval[1]
-    assert found.interval[0] < found.mean < found.interval[1]
-    assert 0.95 < found.above <= 1
-    assert found.inside < 0.05
-    assert found.under_priors[0] < found.mean < found.under_priors[1]
+    assert contrast.interval[0] < 1.5 < contrast.interval[1]
+    assert contrast.interval[0] < contrast.mean < contrast.interval[1]
+    assert 0.95 < contrast.above <= 1
+    assert contrast.inside < 0.05
+    assert contrast.under_priors[0] < contrast.mean < contrast.under_priors[1]
     assert 0.3 < spreads["participant"] < 1.2
     assert 0.5 < spreads["item"] < 1.8
     assert model.r_hat < 1.01
-    assert found.error < found.sd / 20
+    assert contrast.error < contrast.sd / 20
 
 
 def test_calibration_under_the_priors(few_draws):
-    """Where truth is drawn from the priors, 90 % intervals hold it in 90 of 100 studies, exactly so."""
+    """90 % intervals hold a truth drawn from the priors in 90 % of studies.
+
+    Under the priors this is exact.
+    """
     rng, studies, covered = np.random.default_rng(2), 24, 0
-    who, what = np.repeat(np.arange(12), 8), np.tile(np.arange(8), 12)
-    arm = (who >= 6).astype(int)
+    participant, item = np.repeat(np.arange(12), 8), np.tile(np.arange(8), 12)
+    condition = (participant >= 6).astype(int)
     for _ in range(studies):
-        intercept, own = rng.normal(0, 2), rng.normal(0, np.sqrt(2), 2)
+        intercept, effects = rng.normal(0, 2), rng.normal(0, np.sqrt(2), 2)
         sds = np.exp(rng.normal(0, 1, 3))
-        logit = intercept + own[arm] + rng.normal(0, sds[0], 12)[who] + rng.normal(0, sds[1], 8)[what]
-        logit = logit + rng.normal(0, sds[2], (8, 2))[what, arm]
+        logit = (
+            intercept
+            + effects[condition]
+            + rng.normal(0, sds[0], 12)[participant]
+            + rng.normal(0, sds[1], 8)[item]
+        )
+        logit = logit + rng.normal(0, sds[2], (8, 2))[item, condition]
         rows = pd.DataFrame({
-            "participant_id": who, "item_id": what, "condition": np.where(arm, "b", "a"),
+            "participant_id": participant, "item_id": item, "condition": np.where(condition, "b", "a"),
             "answer": (rng.random(96) < 1 / (1 + np.exp(-logit))).astype(float),
         })  # fmt: skip
         model = fit(rows, level=0.9)
@@ -75,7 +86,7 @@ def test_calibration_under_the_priors(few_draws):
             studies -= 1
             continue
         low, high = model.contrasts[0].interval
-        covered += low <= own[1] - own[0] <= high
+        covered += low <= effects[1] - effects[0] <= high
     assert studies >= 18
     assert stats.binom.ppf(0.005, studies, 0.9) <= covered
 
@@ -89,23 +100,29 @@ def released(tmp_path_factory):
 
 @pytest.mark.parametrize("item_by_condition", [False, True])
 def test_the_released_study_beside_nuts(released, item_by_condition):
-    """`reference/nuts.py.txt` made the figures: the same model and priors, sampled by numpyro."""
+    """The posterior of the released study is that of NUTS.
+
+    `reference/nuts.py.txt` made the figures: the same model and priors, sampled by numpyro.
+    """
     expected = REFERENCE["items within conditions" if item_by_condition else "plain"]
     rng = np.random.default_rng(1)
     model = bayes_logistic(released, rng=rng, item_by_condition=item_by_condition)
     truth = model.contrasts[2]
     assert truth.mean == pytest.approx(expected["ground truth"]["mean"], rel=0.02)
-    for found in model.contrasts[:3]:
-        own = expected[found.second]
-        assert found.mean == pytest.approx(own["mean"], abs=4 * found.error)
-        assert found.sd == pytest.approx(own["sd"], rel=0.08)
-        assert found.interval == pytest.approx((own["low"], own["high"]), abs=0.2 * own["sd"])
-        assert found.above == pytest.approx(own["above"], abs=0.04)
+    for contrast in model.contrasts[:3]:
+        figures = expected[contrast.second]
+        assert contrast.mean == pytest.approx(figures["mean"], abs=4 * contrast.error)
+        assert contrast.sd == pytest.approx(figures["sd"], rel=0.08)
+        assert contrast.interval == pytest.approx((figures["low"], figures["high"]), abs=0.2 * figures["sd"])
+        assert contrast.above == pytest.approx(figures["above"], abs=0.04)
     assert [sd for _, sd in model.spreads] == pytest.approx(expected["sds"], rel=0.1)
 
 
 def test_why_statsmodels_fits_are_not_used(released):
-    """Its variational errors are about half of lme4's; its maximum has no variance of participants left."""
+    """The fits of statsmodels understate the variance.
+
+    The variational errors are about half of lme4's; the maximum has no variance of participants left.
+    """
     exog = build_design_matrix(released, intercept=True, position=False)
     blocks = [np.eye(code.max() + 1)[code] for code in (released.participant, released.item)]
     kinds = np.repeat([0, 1], [block.shape[1] for block in blocks])
@@ -148,10 +165,10 @@ def test_diagnostics_of_chains_with_known_answers():
 
 def test_another_prior_is_as_a_fit_with_it(monkeypatch):
     rows = crossed_trials(np.random.default_rng(5), people=(6, 6), items=8, effect=1.5)
-    found = fit(rows).contrasts[0]
+    contrast = fit(rows).contrasts[0]
     monkeypatch.setattr(bayesian_logistic, "EFFECT_SD", 1.0)
     again = fit(rows, seed=2).contrasts[0]
-    assert found.under_priors[0] == pytest.approx(again.mean, abs=5 * again.error)
+    assert contrast.under_priors[0] == pytest.approx(again.mean, abs=5 * again.error)
 
 
 def test_metamorphic():
@@ -168,10 +185,10 @@ def test_metamorphic():
 def test_separated_answers_get_a_finite_interval_that_leans_on_the_prior():
     rows = crossed_trials(np.random.default_rng(5))
     rows.loc[rows["condition"] == "b", "answer"] = 1.0
-    found = fit(rows).contrasts[0]
-    assert found.above > 0.99
-    assert np.isfinite(found.interval).all()
-    assert found.under_priors[1] - found.under_priors[0] > 1
+    contrast = fit(rows).contrasts[0]
+    assert contrast.above > 0.99
+    assert np.isfinite(contrast.interval).all()
+    assert contrast.under_priors[1] - contrast.under_priors[0] > 1
 
 
 def test_refusals(monkeypatch):
@@ -199,11 +216,11 @@ for people in (7, 8, 9, 10):
 
 
 def test_the_number_of_threads_leaves_the_bits_alone():
-    one, two = (
+    with_one_thread, with_two_threads = (
         subprocess.run(
             [sys.executable, "-c", SCALES], env={**os.environ, "OPENBLAS_NUM_THREADS": threads},
             cwd=ROOT, capture_output=True, text=True, check=True,
         ).stdout
         for threads in "12"
     )  # fmt: skip
-    assert one == two
+    assert with_one_thread == with_two_threads

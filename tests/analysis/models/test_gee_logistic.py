@@ -1,4 +1,7 @@
-"""Logistic GEE: against R's geepack, type-I error and coverage, planted effects, separation."""
+"""The logistic GEE agrees with R's geepack and keeps its level.
+
+Planted effects are found, and separated answers are refused.
+"""
 
 # mypy: disable-error-code="operator"
 # A None where a test expects a value fails the test by itself.
@@ -19,16 +22,18 @@ def fit(rows, conditions=("a", "b"), **more):
 
 def test_it_works():
     model = fit(crossed_trials(np.random.default_rng(1), effect=1.5))
-    found = model.contrast("a", "b")
-    assert 0.5 < found.estimate < 3
-    assert found.interval[0] < found.estimate < found.interval[1]
-    assert found.p < 0.05
-    assert model.joint_p == pytest.approx(found.p)
+    contrast = model.contrast("a", "b")
+    assert 0.5 < contrast.estimate < 3
+    assert contrast.interval[0] < contrast.estimate < contrast.interval[1]
+    assert contrast.p < 0.05
+    assert model.joint_p == pytest.approx(contrast.p)
     assert (model.trials, model.participants, model.items, model.reason) == (400, 20, 20, "")
 
 
 def test_the_released_study_against_geepack(tmp_path):
-    """R 4.2.2, geepack 1.3.9, on the 957 retained trials sorted by participant (`id`).
+    """Estimates on the released study are those of R's geepack.
+
+    R 4.2.2, geepack 1.3.9, on the 957 retained trials sorted by participant (`id`).
 
     geeglm(y ~ c, id = id, data = d, family = binomial, corstr = "exchangeable")
       ground truth    1.172744573   regularized 0.071362198   Select & Forget 0.018434374   alpha 0.0209149
@@ -36,16 +41,19 @@ def test_the_released_study_against_geepack(tmp_path):
     """
     trials = read_trials(released_trials(tmp_path), "rated_correct", conditions=NAMES)
     model = gee_logistic(trials)
-    found = [model.contrast("Qi-2019", name) for name in NAMES[1:]]
-    assert [c.estimate for c in found] == pytest.approx([0.018434374, 0.071362198, 1.172744573], abs=5e-5)
+    contrasts = [model.contrast("Qi-2019", name) for name in NAMES[1:]]
+    assert [c.estimate for c in contrasts] == pytest.approx([0.018434374, 0.071362198, 1.172744573], abs=5e-5)
     assert model.details["correlation within participants"] == pytest.approx(0.0209, abs=2e-4)
     exog = sm.add_constant(np.column_stack([trials.condition == i for i in (1, 2, 3)]).astype(float))
     independent = sm.Logit(trials.outcome, exog).fit(disp=0)
-    assert all(c.standard_error > e for c, e in zip(found, independent.bse[1:], strict=True))
+    assert all(c.standard_error > e for c, e in zip(contrasts, independent.bse[1:], strict=True))
 
 
 def bias_reduced_by_hand(outcome, exog, groups, parameters, correlation):
-    """Mancl and DeRouen 2001, equation for the corrected covariance, cluster by cluster."""
+    """Compute the corrected covariance cluster by cluster.
+
+    Source: Mancl and DeRouen 2001, equation for the corrected covariance.
+    """
     pieces = []
     for group in np.unique(groups):
         x, y = exog[groups == group], outcome[groups == group]

@@ -1,4 +1,7 @@
-"""Logistic and ordinal mixed models: against lme4 and ordinal, gradient, level, singular fits, refusals."""
+"""Logistic and ordinal mixed models agree with lme4 and ordinal.
+
+They keep their level, singular fits have a note, and fits that trials do not support are refused.
+"""
 
 # mypy: disable-error-code="list-item, union-attr"
 # A None where a test expects a value fails the test by itself.
@@ -31,10 +34,10 @@ def spread(model, name):
 def test_it_works(outcome, words):
     rows = crossed_trials(np.random.default_rng(1), people=(25, 25), effect=1.2, item_condition_sd=0.5)
     model = fit(rows, outcome)
-    [found] = model.contrasts
+    [contrast] = model.contrasts
     assert words in model.method
-    assert found.interval[0] < 1.2 < found.interval[1]
-    assert found.p < 0.05
+    assert contrast.interval[0] < 1.2 < contrast.interval[1]
+    assert contrast.p < 0.05
     assert model.freedom == 19
     assert spread(model, "participant") == pytest.approx(0.7, rel=0.4)
     assert spread(model, "item") == pytest.approx(1.0, rel=0.5)
@@ -47,14 +50,19 @@ def released(tmp_path_factory):
 
 @pytest.mark.parametrize("expected", REFERENCE["fits"], ids=lambda row: f"{row['outcome']} {row['random']}")
 def test_the_released_study_against_lme4_and_ordinal(released, expected):
-    """`reference/mixed.R` made the figures; the bars of the requirement are ten times as wide."""
+    """Estimates on the released study are those of lme4 and ordinal.
+
+    `reference/mixed.R` made the figures; the bars of the requirement are ten times as wide.
+    """
     trials = read_trials(released, expected["outcome"], conditions=NAMES)
     position = "position" in expected["random"]
     model = mixed_logit(trials, position=position, item_by_condition="item:c" in expected["random"])
-    found = [model.contrast("Qi-2019", name) for name in NAMES[1:]]
-    found += [model.position] if position else []
-    assert [one.estimate for one in found] == pytest.approx(expected["estimate"], abs=1e-3)
-    assert [one.standard_error for one in found] == pytest.approx(expected["standard_error"], abs=1e-3)
+    contrasts = [model.contrast("Qi-2019", name) for name in NAMES[1:]]
+    contrasts += [model.position] if position else []
+    assert [contrast.estimate for contrast in contrasts] == pytest.approx(expected["estimate"], abs=1e-3)
+    assert [contrast.standard_error for contrast in contrasts] == pytest.approx(
+        expected["standard_error"], abs=1e-3
+    )
     assert model.details["log-likelihood"] == pytest.approx(expected["log_likelihood"], abs=5e-3)
     for name, value in expected["spreads"].items():
         assert spread(model, SPREADS[name]) == pytest.approx(value, abs=1e-3)
@@ -86,13 +94,16 @@ def test_the_level_is_kept():
 
 
 def test_participants_may_differ_in_an_effect():
-    """Everybody sees both conditions; what differs by person widens the interval."""
+    """An effect that differs by participant widens the interval.
+
+    Everybody sees both conditions.
+    """
     rng = np.random.default_rng(3)
     rows = crossed_trials(rng, people=(30, 0), items=24, person_sd=0.5)
     slope = rng.normal(0, 1.5, 30)
     rows["condition"] = np.where((rows["position"] % 2) == 1, "a", "b")
-    who = rows["participant_id"].str[1:].astype(int)
-    latent = np.where(rows["condition"] == "b", slope[who], 0) + rng.normal(0, 0.5, 30)[who]
+    participant = rows["participant_id"].str[1:].astype(int)
+    latent = np.where(rows["condition"] == "b", slope[participant], 0) + rng.normal(0, 0.5, 30)[participant]
     rows["answer"] = (latent + rng.logistic(size=len(rows)) > 0).astype(float)
     model = fit(rows, position=True)
     assert spread(model, "participant within condition") > 0.5

@@ -1,4 +1,7 @@
-"""Cumulative logit with clusters: against R, the naive p of the released study, type-I error, separation."""
+"""The cumulative logit with clusters agrees with R and keeps its level.
+
+The naive p of the released study takes trials as independent. Separated answers are refused.
+"""
 
 # mypy: disable-error-code="operator"
 # A None where a test expects a value fails the test by itself.
@@ -20,24 +23,28 @@ def fit(rows, conditions=("a", "b"), **more):
 
 def test_it_works():
     model = fit(crossed_trials(np.random.default_rng(1), effect=1.5))
-    found = model.contrast("a", "b")
-    assert 0.4 < found.estimate < 3
-    assert found.interval[0] < found.estimate < found.interval[1]
-    assert found.p < 0.05
+    contrast = model.contrast("a", "b")
+    assert 0.4 < contrast.estimate < 3
+    assert contrast.interval[0] < contrast.estimate < contrast.interval[1]
+    assert contrast.p < 0.05
     assert model.details["points of the scale in use"] == 5
 
 
 def test_the_released_study_against_r(tmp_path):
-    """R 4.2.2, ordinal 2022.11-16, helpfulness `h` over the 957 retained trials.
+    """Estimates on the released study are those of R's ordinal.
+
+    R 4.2.2, ordinal 2022.11-16, helpfulness `h` over the 957 retained trials.
 
     clm(h ~ c): ground truth 0.531782371 (0.17334033), regularized 0.406764367 (0.17244213),
     Select & Forget -0.033820388 (0.16933527); the errors in brackets take trials as independent.
     """
     model = ordinal_logit(read_trials(released_trials(tmp_path), "helpfulness", conditions=NAMES))
-    found = [model.contrast("Qi-2019", name) for name in NAMES[1:]]
-    assert [c.estimate for c in found] == pytest.approx([-0.033820388, 0.406764367, 0.531782371], abs=1e-4)
+    contrasts = [model.contrast("Qi-2019", name) for name in NAMES[1:]]
+    assert [c.estimate for c in contrasts] == pytest.approx(
+        [-0.033820388, 0.406764367, 0.531782371], abs=1e-4
+    )
     naive = np.array([0.16933527, 0.17244213, 0.17334033])
-    errors = np.array([c.standard_error for c in found])
+    errors = np.array([c.standard_error for c in contrasts])
     assert (errors > 2 * naive).all()
     assert ((errors / naive) ** 2).max() == pytest.approx(
         model.details["largest inflation of a variance by clustering"], rel=1e-3
@@ -45,18 +52,24 @@ def test_the_released_study_against_r(tmp_path):
 
 
 def test_the_naive_p_becomes_what_the_participants_support(tmp_path):
-    """Helpfulness of the three systems: regularized against Qi-2019, p = .019 over trials, .36 clustered."""
+    """Clustering raises p of regularized against Qi-2019 from .019 to .36.
+
+    The outcome is helpfulness of the three systems; the naive p is over trials.
+    """
     trials = read_trials(released_trials(tmp_path), "helpfulness", conditions=NAMES[:3])
     exog = np.column_stack([trials.condition == 1, trials.condition == 2]).astype(float)
     naive = OrderedModel(trials.outcome.astype(int), exog, distr="logit").fit(method="bfgs", disp=0)
     assert round(float(naive.pvalues[1]), 3) == 0.019
-    found = ordinal_logit(trials).contrast("Qi-2019", "regularized")
-    assert found.estimate == pytest.approx(float(naive.params[1]), abs=1e-4)
-    assert found.p == pytest.approx(0.36, abs=0.005)  # t with 27 degrees of freedom
+    contrast = ordinal_logit(trials).contrast("Qi-2019", "regularized")
+    assert contrast.estimate == pytest.approx(float(naive.params[1]), abs=1e-4)
+    assert contrast.p == pytest.approx(0.36, abs=0.005)  # t with 27 degrees of freedom
 
 
 def test_of_two_points_it_is_a_logistic_model():
-    """statsmodels' GEE with an independence working correlation and its bias-reduced covariance."""
+    """With two points the model is statsmodels' GEE.
+
+    It has an independence working correlation and its bias-reduced covariance.
+    """
     rows = crossed_trials(np.random.default_rng(2))
     trials = read_trials(rows.assign(rating=1.0 + (rows["rating"] > 3)), "rating", conditions=("a", "b"))
     exog = sm.add_constant((trials.condition == 1).astype(float))
@@ -65,9 +78,9 @@ def test_of_two_points_it_is_a_logistic_model():
         trials.outcome[order] - 1, exog[order], groups=trials.participant[order],
         family=sm.families.Binomial(), cov_struct=sm.cov_struct.Independence(),
     ).fit(cov_type="bias_reduced", ctol=1e-10)  # fmt: skip
-    found = ordinal_logit(trials).contrast("a", "b")
-    assert found.estimate == pytest.approx(reference.params[1], rel=1e-6)
-    assert found.standard_error == pytest.approx(reference.bse[1], rel=1e-6)
+    contrast = ordinal_logit(trials).contrast("a", "b")
+    assert contrast.estimate == pytest.approx(reference.params[1], rel=1e-6)
+    assert contrast.standard_error == pytest.approx(reference.bse[1], rel=1e-6)
 
 
 def test_type_one_error():

@@ -122,11 +122,11 @@ def test_contrasts_of_all_pairs():
         method="m", scale="s", freedom=9, level=0.95, position=False,
     )  # fmt: skip
     assert [(c.first, c.second) for c in model.contrasts] == [("a", "b"), ("a", "c"), ("b", "c")]
-    found = model.contrast("b", "c")
-    assert (found.estimate, found.standard_error) == pytest.approx((2.0, np.sqrt(4 + 9 - 2)))
+    contrast = model.contrast("b", "c")
+    assert (contrast.estimate, contrast.standard_error) == pytest.approx((2.0, np.sqrt(4 + 9 - 2)))
     back = model.contrast("c", "b")
-    assert (back.estimate, back.p) == (-found.estimate, found.p)
-    assert back.interval == (-found.interval[1], -found.interval[0])
+    assert (back.estimate, back.p) == (-contrast.estimate, contrast.p)
+    assert back.interval == (-contrast.interval[1], -contrast.interval[0])
     # R: b <- c(1, 3); V <- matrix(c(4, 1, 1, 9), 2); pf(c(b %*% solve(V, b)) / 2, 2, 9, lower.tail = FALSE)
     assert model.joint_p == pytest.approx(0.5914020328)
     with pytest.raises(ValueError, match="no contrast"):
@@ -134,13 +134,16 @@ def test_contrasts_of_all_pairs():
 
 
 def test_the_joint_test_of_an_estimated_covariance_is_that_of_hotelling():
-    """T² of ten pairs of values with mean 0 under the null hypothesis, F = T² (n − 2)/(2 (n − 1))."""
+    """The joint test of ten pairs of values is that of Hotelling's T².
+
+    Their mean is 0 under the null hypothesis; F = T² (n − 2)/(2 (n − 1)).
+    """
     values = np.random.default_rng(1).normal(0.5, 1, (10, 2))
     mean, covariance = values.mean(axis=0), np.cov(values.T) / 10
     options = {"method": "m", "scale": "s", "level": 0.95, "position": False, "sandwich": True}
-    found = build_model(three_conditions(), mean, covariance, freedom=9, **options)
+    model = build_model(three_conditions(), mean, covariance, freedom=9, **options)
     reference = multivariate.test_mvmean(values, [0, 0])
-    assert found.joint_p == pytest.approx(reference.pvalue)
+    assert model.joint_p == pytest.approx(reference.pvalue)
     few = build_model(three_conditions(), mean, covariance, freedom=1, **options)
     assert "too few participants for a joint test" in few.reason
 

@@ -50,19 +50,22 @@ def flow_of(*conditions):
 
 def test_it_works(tmp_path):
     people = {"assigned": 7, "started": 6, "completed": 6, "dropped_at": {"10": 1, "0": 0}}
-    flow = {"modes": {"live": {"consented": 9, "conditions": {"one": people}}}}
-    study = analyse(load_bundle(planted_study(tmp_path / "study", flow=flow)), Options(resamples=2))
+    recorded_flow = {"modes": {"live": {"consented": 9, "conditions": {"one": people}}}}
+    study = analyse(load_bundle(planted_study(tmp_path / "study", flow=recorded_flow)), Options(resamples=2))
     names = study.exclusions.names
     rules = [rule.name for rule in study.bundle.rules]
-    found = participant_flow(study.conditions, study.bundle.flow["live"], study.trials, names, rules)
-    first = found.conditions[0]
-    assert (found.consented, first.title, first.assigned, first.trials) == (9, "one", 7, 48)
+    flow = participant_flow(study.conditions, study.bundle.flow["live"], study.trials, names, rules)
+    first = flow.conditions[0]
+    assert (flow.consented, first.title, first.assigned, first.trials) == (9, "one", 7, 48)
     assert list(first.dropped_at) == [0, 10]
-    assert sum(a.excluded for a in found.conditions) == study.exclusions.excluded
-    assert sum(a.hit["known-before"] for a in found.conditions) == study.exclusions.by_rule["known-before"]
-    assert sum(a.retained for a in found.conditions) == len(study.retained.trials)
-    assert found.conditions[1].assigned is None
-    assert completion_test(found, rng=RNG(1)).reason == "the bundle holds no participant flow"
+    assert sum(condition.excluded for condition in flow.conditions) == study.exclusions.excluded
+    assert (
+        sum(condition.hit["known-before"] for condition in flow.conditions)
+        == study.exclusions.by_rule["known-before"]
+    )
+    assert sum(condition.retained for condition in flow.conditions) == len(study.retained.trials)
+    assert flow.conditions[1].assigned is None
+    assert completion_test(flow, rng=RNG(1)).reason == "the bundle holds no participant flow"
     with pytest.raises(ValueError, match="entries for"):
         participant_flow(study.conditions, None, study.trials, names[1:], rules)
 
@@ -99,7 +102,10 @@ def test_sampled_where_tables_are_too_many(monkeypatch):
 
 
 def test_alike_conditions_are_seldom_called_different():
-    """Exact, so the rate of p at most 0.05 is below 0.05; not far below, with 60 people a condition."""
+    """The exact test calls fewer than 5 % of alike conditions different.
+
+    With 60 people a condition, the rate of p at most 0.05 is not far below 0.05.
+    """
     rng = RNG(2)
     p = [freeman_halton(rng.binomial(60, 0.3, 3), [60, 60, 60], rng=rng)[0] for _ in range(400)]
     rate = np.mean(np.array(p) <= 0.05)
@@ -107,18 +113,18 @@ def test_alike_conditions_are_seldom_called_different():
 
 
 def test_planted_attrition_is_found():
-    found = completion_test(flow_of(part("a"), part("b", completed=2, assigned=20)), rng=RNG(1))
-    assert found.exact
-    assert found.p is not None
-    assert found.p < 0.001
-    assert found.counts == {"a": (5, 20), "b": (18, 20)}
-    assert "a 5 of 20, b 18 of 20" in found.sentence
-    assert "does not show" in found.sentence
+    test = completion_test(flow_of(part("a"), part("b", completed=2, assigned=20)), rng=RNG(1))
+    assert test.exact
+    assert test.p is not None
+    assert test.p < 0.001
+    assert test.counts == {"a": (5, 20), "b": (18, 20)}
+    assert "a 5 of 20, b 18 of 20" in test.sentence
+    assert "does not show" in test.sentence
 
 
 def test_who_is_still_active_may_be_left_out():
-    found = completion_test(flow_of(part("a"), part("b", active=5)), rng=RNG(1), ongoing=True)
-    assert found.counts == {"a": (3, 18), "b": (0, 15)}
+    test = completion_test(flow_of(part("a"), part("b", active=5)), rng=RNG(1), ongoing=True)
+    assert test.counts == {"a": (3, 18), "b": (0, 15)}
 
 
 @pytest.mark.parametrize(
@@ -133,16 +139,16 @@ def test_who_is_still_active_may_be_left_out():
     ],
 )
 def test_nothing_to_test(conditions, reason):
-    found = completion_test(flow_of(*conditions), rng=RNG(1))
-    assert (found.p, found.reason) == (None, reason)
-    assert reason in found.sentence
+    test = completion_test(flow_of(*conditions), rng=RNG(1))
+    assert (test.p, test.reason) == (None, reason)
+    assert reason in test.sentence
 
 
 def test_positions():
     early, late = part("a", dropped_at={0: 4, 1: 4}), part("b", dropped_at={20: 5, 22: 3})
-    found = position_test(flow_of(early, late), rng=RNG(1))
-    assert found.p is not None
-    assert 0 < found.p < 0.01
+    test = position_test(flow_of(early, late), rng=RNG(1))
+    assert test.p is not None
+    assert 0 < test.p < 0.01
     same = position_test(flow_of(part("a", dropped_at={3: 2}), part("b", dropped_at={3: 1})), rng=RNG(1))
     assert same.reason == "all values are the same"
     alone = position_test(flow_of(early, part("b", dropped_at={})), rng=RNG(1))
@@ -152,7 +158,7 @@ def test_positions():
 def test_the_permutation_p_against_scipy():
     rng = RNG(3)
     groups = {name: np.round(rng.random(size), 1) for name, size in (("a", 9), ("b", 7), ("c", 8))}
-    found = exclusion_test(groups, rng=rng)
+    test = exclusion_test(groups, rng=rng)
     reference = stats.permutation_test(
         list(groups.values()),
         lambda *g: stats.kruskal(*g).statistic,
@@ -160,7 +166,7 @@ def test_the_permutation_p_against_scipy():
         alternative="greater",
         rng=RNG(4),
     ).pvalue
-    assert found.p == pytest.approx(reference, abs=4 * np.sqrt(0.25 / 1999))
+    assert test.p == pytest.approx(reference, abs=4 * np.sqrt(0.25 / 1999))
 
 
 def test_shares_of_excluded_trials():
@@ -175,13 +181,16 @@ def test_shares_of_excluded_trials():
 
 
 def test_the_released_study(tmp_path):
-    """All of the 40 completed; the 43 drops are not spread unlike chance would over the people."""
+    """Exclusions in the released study are spread over people as by chance.
+
+    All of the 40 participants completed; 43 trials were dropped.
+    """
     study = analyse(load_bundle(released_study(tmp_path / "study")), Options(resamples=2))
     shares = compute_excluded_shares(study.conditions, study.trials, study.exclusions.names)
     assert sum(values.sum() * 25 for values in shares.values()) == pytest.approx(43)
-    found = exclusion_test(shares, rng=RNG(1))
-    assert found.p is not None
-    assert found.p > 0.05
+    test = exclusion_test(shares, rng=RNG(1))
+    assert test.p is not None
+    assert test.p > 0.05
 
 
 @pytest.mark.parametrize(

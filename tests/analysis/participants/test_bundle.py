@@ -25,9 +25,9 @@ def edit(path, old, new, count=1):
 
 
 def edit_json(path, change):
-    value = json.loads(path.read_text("utf-8"))
-    change(value)
-    path.write_text(json.dumps(value), "utf-8")
+    document = json.loads(path.read_text("utf-8"))
+    change(document)
+    path.write_text(json.dumps(document), "utf-8")
 
 
 def test_it_works(folder):
@@ -65,9 +65,9 @@ def test_the_same_from_other_formats(folder, suffix):
         else:
             frame.to_json(folder / f"{name}.jsonl", orient="records", lines=True)
         (folder / f"{name}.csv").unlink()
-    found = load_bundle(folder)
+    bundle = load_bundle(folder)
     for name in ("trials", "participants", "post_survey"):
-        pd.testing.assert_frame_equal(getattr(found, name), getattr(expected, name))
+        pd.testing.assert_frame_equal(getattr(bundle, name), getattr(expected, name))
 
 
 def test_missing_cells_are_missing_and_unsubmitted_trials_do_not_count(folder):

@@ -39,8 +39,8 @@ def linear(colour: str) -> np.ndarray:
 
 def lab(colour: str, vision: str) -> np.ndarray:
     """Return CIE Lab of a colour as somebody sees it."""
-    seen = np.clip(VISION[vision] @ linear(colour), 0, 1)
-    ratio = TO_XYZ @ seen / WHITE
+    rgb = np.clip(VISION[vision] @ linear(colour), 0, 1)
+    ratio = TO_XYZ @ rgb / WHITE
     root = np.where(ratio > (6 / 29) ** 3, np.cbrt(ratio), ratio / (3 * (6 / 29) ** 2) + 4 / 29)
     return np.array([116 * root[1] - 16, 500 * (root[0] - root[1]), 200 * (root[1] - root[2])])
 

@@ -1,4 +1,7 @@
-"""Two-way bootstrap intervals: coverage by simulation, and what must not change them."""
+"""Two-way bootstrap intervals cover the truth.
+
+Coverage is simulated. Chunks, and other names and orders of participants, do not change the estimates.
+"""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +17,7 @@ SOME = [BY_KEY["agreement"], BY_KEY["time_mean"], BY_KEY["time_median"]]
 
 
 def grid_of(rated, seconds, condition="a"):
-    """A grid from two arrays of participants × items."""
+    """Return a grid from two arrays of participants × items."""
     people, items = rated.shape
     return Grid(
         condition=condition,
@@ -28,8 +31,11 @@ def grid_of(rated, seconds, condition="a"):
     )
 
 
-def crossed(rng, people=20, items=25, person_sd=0.8, item_sd=0.8, mean=0.7):
-    """Ratings and times with crossed effects of participants and items."""
+def simulate_grid(rng, people=20, items=25, person_sd=0.8, item_sd=0.8, mean=0.7):
+    """Simulate ratings and times with effects of participants and items.
+
+    The effects are crossed.
+    """
     effects = rng.normal(0, person_sd, (people, 1)) + rng.normal(0, item_sd, (1, items))
     rated = (rng.random((people, items)) < 1 / (1 + np.exp(-(mean + effects)))).astype(float)
     return grid_of(rated, 60 + 10 * effects + rng.normal(0, 10, (people, items)))
@@ -37,21 +43,24 @@ def crossed(rng, people=20, items=25, person_sd=0.8, item_sd=0.8, mean=0.7):
 
 def test_it_works():
     rng = np.random.default_rng(1)
-    found = estimate([crossed(rng)], SOME, rng=rng, resamples=400).get("agreement", "a")
-    assert found.interval
-    assert found.value
-    low, high = found.interval
-    assert low < found.value < high
+    agreement = estimate([simulate_grid(rng)], SOME, rng=rng, resamples=400).get("agreement", "a")
+    assert agreement.interval
+    assert agreement.value
+    low, high = agreement.interval
+    assert low < agreement.value < high
     assert 0.1 < high - low < 0.5
 
 
 @pytest.mark.parametrize(("key", "truth"), [("time_mean", 60.0), ("time_median", 60.0)])
 def test_intervals_cover_the_truth_as_often_as_they_say(key, truth):
-    """100 studies with crossed effects. Below 95 % only by chance; above is allowed (pigeonhole)."""
+    """Intervals of 100 studies with crossed effects cover the truth.
+
+    Coverage is below 95 % only by chance; above is allowed (pigeonhole).
+    """
     rng = np.random.default_rng(2)
     measure, studies, covered = BY_KEY[key], 100, 0
     for _ in range(studies):
-        interval = estimate([crossed(rng)], [measure], rng=rng, resamples=200).get(key, "a").interval
+        interval = estimate([simulate_grid(rng)], [measure], rng=rng, resamples=200).get(key, "a").interval
         assert interval
         covered += interval[0] <= truth <= interval[1]
     # A percentile interval from 20 participants and 25 items is a little short: 93 % is the bound.
@@ -60,9 +69,12 @@ def test_intervals_cover_the_truth_as_often_as_they_say(key, truth):
 
 
 def test_intervals_ignoring_items_would_be_too_short():
-    """Where items differ and people do not, resampling people alone would give almost no width."""
+    """Resampling people alone would give almost no width.
+
+    In this grid, items differ and people do not.
+    """
     rng = np.random.default_rng(3)
-    grid = crossed(rng, people=40, items=8, person_sd=0, item_sd=2)
+    grid = simulate_grid(rng, people=40, items=8, person_sd=0, item_sd=2)
     interval = estimate([grid], SOME, rng=rng, resamples=400).get("agreement", "a").interval
     assert interval
     standard_error = np.nanmean(grid.answers["correctness_rating"], axis=1).std(ddof=1) / np.sqrt(40)
@@ -70,7 +82,10 @@ def test_intervals_ignoring_items_would_be_too_short():
 
 
 def test_the_spread_is_that_of_crossed_sampling():
-    """Two-way variance of a mean against its closed form: people + items + 3 residual (Owen 2007)."""
+    """The two-way variance of a mean agrees with its closed form.
+
+    The closed form is people + items + 3 residual (Owen 2007).
+    """
     rng = np.random.default_rng(4)
     people, items = 30, 24
     a, b, e = rng.normal(0, 3, people), rng.normal(0, 2, items), rng.normal(0, 4, (people, items))
@@ -85,7 +100,7 @@ def test_the_spread_is_that_of_crossed_sampling():
 
 
 def test_the_seed_decides_and_nothing_else():
-    grid = crossed(np.random.default_rng(5))
+    grid = simulate_grid(np.random.default_rng(5))
     first, second, other = (
         estimate([grid], SOME, rng=np.random.default_rng(seed), resamples=50).replicates["time_median"]
         for seed in (1, 1, 2)
@@ -95,18 +110,18 @@ def test_the_seed_decides_and_nothing_else():
 
 
 def test_chunks_do_not_change_the_shape(monkeypatch):
-    grid = crossed(np.random.default_rng(6))
+    grid = simulate_grid(np.random.default_rng(6))
     monkeypatch.setattr("analysis.stats.bootstrap.CELLS_PER_CHUNK", 100)
     monkeypatch.setattr("analysis.stats.bootstrap.LEAST_AT_ONCE", 5)
-    told: list[int] = []
-    found = estimate([grid], SOME, rng=np.random.default_rng(1), resamples=23, advance=told.append)
-    assert found.replicates["agreement"].shape == (23, 1)
-    assert np.isfinite(found.replicates["agreement"]).all()
-    assert told == [5, 5, 5, 5, 3]
+    steps: list[int] = []
+    estimates = estimate([grid], SOME, rng=np.random.default_rng(1), resamples=23, advance=steps.append)
+    assert estimates.replicates["agreement"].shape == (23, 1)
+    assert np.isfinite(estimates.replicates["agreement"]).all()
+    assert steps == [5, 5, 5, 5, 3]
 
 
 def test_blocks_of_participants_change_nothing(monkeypatch):
-    grid = crossed(np.random.default_rng(8))
+    grid = simulate_grid(np.random.default_rng(8))
     whole = estimate([grid], MEASURES, rng=np.random.default_rng(1), resamples=40)
     monkeypatch.setattr("analysis.stats.bootstrap.CELLS_PER_CHUNK", 160)  # four participants at once
     blocks = estimate([grid], MEASURES, rng=np.random.default_rng(1), resamples=40)
@@ -115,14 +130,17 @@ def test_blocks_of_participants_change_nothing(monkeypatch):
 
 
 def test_no_resamples_no_interval():
-    grid = crossed(np.random.default_rng(7))
-    found = estimate([grid], SOME, rng=np.random.default_rng(1), resamples=0)
-    assert found.get("agreement", "a").interval is None
-    assert found.get("agreement", "a").value is not None
+    grid = simulate_grid(np.random.default_rng(7))
+    estimates = estimate([grid], SOME, rng=np.random.default_rng(1), resamples=0)
+    assert estimates.get("agreement", "a").interval is None
+    assert estimates.get("agreement", "a").value is not None
 
 
 def test_metamorphic():
-    """Renaming and reordering people changes no estimate; scaling times scales value and interval."""
+    """Renaming and reordering people changes no estimate.
+
+    Scaling times scales value and interval.
+    """
     rng = np.random.default_rng(8)
     rows = [
         (f"p{p}", "a", f"q{i}", 1.0, np.nan, float(rng.integers(1, 99) * 1000))
@@ -155,17 +173,20 @@ def test_metamorphic():
 
 
 def test_bca_intervals():
-    """The same replicates, cut elsewhere; the leave-one-item-out values are those of the smaller study."""
-    grid = crossed(np.random.default_rng(9), people=12, items=10)
+    """BCa cuts the same replicates elsewhere.
+
+    The leave-one-item-out values are those of the smaller study.
+    """
+    grid = simulate_grid(np.random.default_rng(9), people=12, items=10)
     plain, bca = (
         estimate([grid], SOME, rng=np.random.default_rng(1), resamples=500, method=method)
         for method in ("percentile", "bca")
     )
-    found = bca.get("time_mean", "a")
-    assert (found.interval_method, found.interval_reason) == ("bca", "")
+    time_mean = bca.get("time_mean", "a")
+    assert (time_mean.interval_method, time_mean.interval_reason) == ("bca", "")
     assert (bca.replicates["time_mean"] == plain.replicates["time_mean"]).all()
-    assert found.interval != plain.get("time_mean", "a").interval
-    assert found.interval == pytest.approx(plain.get("time_mean", "a").interval, rel=0.1)
+    assert time_mean.interval != plain.get("time_mean", "a").interval
+    assert time_mean.interval == pytest.approx(plain.get("time_mean", "a").interval, rel=0.1)
     without = grid_of(np.delete(grid.answers["correctness_rating"], 3, 1), np.delete(grid.seconds, 3, 1))
     smaller = estimate([without], SOME, rng=np.random.default_rng(1), resamples=0)
     for measure in SOME:

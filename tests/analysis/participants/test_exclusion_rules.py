@@ -21,9 +21,9 @@ def test_it_works():
         trial("b", server_ms=300_001),
         trial("b", known_before=True),
     ]
-    found = apply_rules(rules(), trials)
-    assert found.names == [("too-fast", "known-before"), (), (), ("too-slow",), ("known-before",)]
-    assert found.as_counts() == {
+    exclusions = apply_rules(rules(), trials)
+    assert exclusions.names == [("too-fast", "known-before"), (), (), ("too-slow",), ("known-before",)]
+    assert exclusions.as_counts() == {
         "total_trials": 5,
         "excluded": 3,
         "percent": 60.0,
@@ -33,7 +33,7 @@ def test_it_works():
         "clocks": {"too-fast": {"none": 1, "server": 4}, "too-slow": {"none": 1, "server": 4}},
         "hits_by_clock": {"too-fast": {"server": 1}, "too-slow": {"server": 1}},
     }
-    assert found.only_by_rule == {"too-fast": 0, "too-slow": 1, "known-before": 1}
+    assert exclusions.only_by_rule == {"too-fast": 0, "too-slow": 1, "known-before": 1}
 
 
 @pytest.mark.parametrize("missing", [None, math.nan, "no key"])
@@ -51,10 +51,10 @@ def test_a_rule_reads_its_own_clock_and_the_servers_where_the_browser_told_no_ti
         trial(client_visible_ms=math.nan, server_ms=10),
         trial(client_total_ms=1),
     ]
-    found = apply_rules([rule], trials)
-    assert found.names == [("r",), (), ("r",), (), ()]
-    assert found.clocks == {"r": {"client_visible": 2, "server": 2, "none": 1}}
-    assert found.hits_by_clock == {"r": {"client_visible": 1, "server": 1}}
+    exclusions = apply_rules([rule], trials)
+    assert exclusions.names == [("r",), (), ("r",), (), ()]
+    assert exclusions.clocks == {"r": {"client_visible": 2, "server": 2, "none": 1}}
+    assert exclusions.hits_by_clock == {"r": {"client_visible": 1, "server": 1}}
 
 
 PEOPLE = {
@@ -78,12 +78,14 @@ PEOPLE = {
 )
 def test_rules_about_participants(rule, hit):
     trials = [
-        trial(participant_id=who) for who, items in {"a": 2, "b": 6, "c": 1}.items() for _ in range(items)
+        trial(participant_id=person)
+        for person, items in {"a": 2, "b": 6, "c": 1}.items()
+        for _ in range(items)
     ]
-    found = apply_rules([{"name": "r", **rule}], trials, PEOPLE)
-    assert found.people == dict.fromkeys(hit, ("r",))
-    assert found.people_by_rule == {"r": {"": len(hit), "a": len(hit)}}
-    assert [names == ("r",) for names in found.names] == [one["participant_id"] in hit for one in trials]
+    exclusions = apply_rules([{"name": "r", **rule}], trials, PEOPLE)
+    assert exclusions.people == dict.fromkeys(hit, ("r",))
+    assert exclusions.people_by_rule == {"r": {"": len(hit), "a": len(hit)}}
+    assert [names == ("r",) for names in exclusions.names] == [row["participant_id"] in hit for row in trials]
 
 
 def test_rules_about_participants_come_after_those_about_trials_and_are_counted_by_condition():
@@ -99,12 +101,12 @@ def test_rules_about_participants_come_after_those_about_trials_and_are_counted_
         trial("b", participant_id="y", server_ms=1),
         trial("b", participant_id="y", server_ms=99),
     ]
-    found = apply_rules(rules, trials)
-    assert found.names == [
+    exclusions = apply_rules(rules, trials)
+    assert exclusions.names == [
         ("many", "fast", "hand"), ("many", "fast", "hand"), ("many", "hand"), ("fast", "hand"), ("hand",),
     ]  # fmt: skip
-    assert found.people == {"x": ("many", "hand"), "y": ("hand",)}
-    assert found.as_counts()["participants"] == {
+    assert exclusions.people == {"x": ("many", "hand"), "y": ("hand",)}
+    assert exclusions.as_counts()["participants"] == {
         "excluded": 2,
         "by_rule": {"many": {"": 1, "a": 1, "b": 1}, "hand": {"": 2, "a": 1, "b": 2}},
         "overlap": {"many;hand": 1},
@@ -131,10 +133,10 @@ def test_an_answer_on_a_scale():
     ],
 )
 def test_a_number_within_bounds(bounds, hit):
-    found = parse_rules([{"name": "n", "kind": "answered_number", "question": "years", **bounds}])
+    parsed_rules = parse_rules([{"name": "n", "kind": "answered_number", "question": "years", **bounds}])
     trials = [trial(years=years) for years in (9.5, 10, 20.0, 21)]
-    assert [names == ("n",) for names in apply_rules(found, trials).names] == hit
-    assert apply_rules(found, [trial(years=None), trial(years=math.nan), trial()]).excluded == 0
+    assert [names == ("n",) for names in apply_rules(parsed_rules, trials).names] == hit
+    assert apply_rules(parsed_rules, [trial(years=None), trial(years=math.nan), trial()]).excluded == 0
 
 
 def test_a_number_has_a_bound():
@@ -149,8 +151,8 @@ def test_a_whole_item_can_be_dropped():
 
 def test_no_trials_and_no_rules():
     assert apply_rules(rules(), []).percent is None
-    found = apply_rules([], [trial()])
-    assert (found.excluded, found.percent, found.as_counts()["overlap"]) == (0, 0, {})
+    exclusions = apply_rules([], [trial()])
+    assert (exclusions.excluded, exclusions.percent, exclusions.as_counts()["overlap"]) == (0, 0, {})
 
 
 def test_rules_may_be_parsed_already():

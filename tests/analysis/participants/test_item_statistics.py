@@ -1,4 +1,7 @@
-"""Measures per item and the table of trials: references, undefined values, agreement with the measures."""
+"""Measures per item agree with reference values.
+
+Undefined values have a reason. The table of trials gives the measures of the study again.
+"""
 
 from typing import Any
 
@@ -25,37 +28,40 @@ def test_it_works():
     rated = np.array([[1, 0], [1, 0], [1, 1], [0, NO]])
     correct = np.array([[1, 0], [1, 0], [1, 0], [1, 0]])
     seconds = np.array([[10, 10], [20, 40], [30, NO], [60, 0]])
-    found = by_key(item_measures([make_grid(correctness_rating=rated, correct=correct, seconds=seconds)]))
-    assert len(found) == 2 * len(ITEM_MEASURES)
-    assert found["agreement", "q0000"].value == 0.75
-    assert found["difficulty", "q0000"].value == 0.25
-    assert found["fn", "q0000"].value == 0.25
-    assert found["fp", "q0001"].value == pytest.approx(1 / 3)
-    assert (found["fp", "q0001"].n, found["fp", "q0001"].missing) == (3, 1)
-    assert found["pair_agreement", "q0000"].value == pytest.approx(0.5)
-    assert found["pair_agreement", "q0000"].interval is None
-    assert found["time_mean", "q0000"].value == 30
-    assert found["time_geometric", "q0001"].value == pytest.approx(20)
-    assert (found["time_geometric", "q0001"].n, found["time_geometric", "q0001"].missing) == (2, 2)
-    assert found["certainty", "q0000"].reason == "no trial has what the measure needs"
+    measures = by_key(item_measures([make_grid(correctness_rating=rated, correct=correct, seconds=seconds)]))
+    assert len(measures) == 2 * len(ITEM_MEASURES)
+    assert measures["agreement", "q0000"].value == 0.75
+    assert measures["difficulty", "q0000"].value == 0.25
+    assert measures["fn", "q0000"].value == 0.25
+    assert measures["fp", "q0001"].value == pytest.approx(1 / 3)
+    assert (measures["fp", "q0001"].n, measures["fp", "q0001"].missing) == (3, 1)
+    assert measures["pair_agreement", "q0000"].value == pytest.approx(0.5)
+    assert measures["pair_agreement", "q0000"].interval is None
+    assert measures["time_mean", "q0000"].value == 30
+    assert measures["time_geometric", "q0001"].value == pytest.approx(20)
+    assert (measures["time_geometric", "q0001"].n, measures["time_geometric", "q0001"].missing) == (2, 2)
+    assert measures["certainty", "q0000"].reason == "no trial has what the measure needs"
 
 
 def test_intervals_against_scipy():
     rng = np.random.default_rng(1)
     rated, seconds = (rng.random((9, 1)) < 0.6).astype(float), rng.lognormal(4, 0.5, (9, 1))
-    found = by_key(item_measures([make_grid(correctness_rating=rated, seconds=seconds)]))
+    measures = by_key(item_measures([make_grid(correctness_rating=rated, seconds=seconds)]))
     wilson = stats.binomtest(int(rated.sum()), 9).proportion_ci(method="wilson")
-    assert found["agreement", "q0000"].interval == pytest.approx(tuple(wilson))
+    assert measures["agreement", "q0000"].interval == pytest.approx(tuple(wilson))
     times = seconds[:, 0]
     expected = stats.t.interval(0.95, 8, times.mean(), stats.sem(times))
-    assert found["time_mean", "q0000"].interval == pytest.approx(expected)
+    assert measures["time_mean", "q0000"].interval == pytest.approx(expected)
     logs = np.log(times)
     expected = np.exp(stats.t.interval(0.95, 8, logs.mean(), stats.sem(logs)))
-    assert found["time_geometric", "q0000"].interval == pytest.approx(tuple(expected))
+    assert measures["time_geometric", "q0000"].interval == pytest.approx(tuple(expected))
 
 
 def test_wilson_covers_as_often_as_it_says():
-    """Exact: over all outcomes of 20 participants; Wilson's mean coverage is near 95 %."""
+    """The mean coverage of Wilson's interval is near 95 %.
+
+    It is exact: over all outcomes of 20 participants.
+    """
     hits = np.arange(21.0)
     rated = (np.arange(20)[:, None] < hits).astype(float)
     values = [value for value in item_measures([make_grid(correctness_rating=rated)]) if value.interval]
@@ -73,16 +79,16 @@ def test_wilson_covers_as_often_as_it_says():
 )
 def test_few_ratings(rated, n, value, interval):
     grid = make_grid(correctness_rating=np.array(rated))
-    found = by_key(item_measures([grid]))["agreement", "q0000"]
-    assert (found.n, found.value, found.interval is not None) == (n, value, interval)
-    assert bool(found.reason) == (value is None)
+    agreement = by_key(item_measures([grid]))["agreement", "q0000"]
+    assert (agreement.n, agreement.value, agreement.interval is not None) == (n, value, interval)
+    assert bool(agreement.reason) == (value is None)
 
 
 def test_times_that_do_not_vary_have_no_interval():
-    found = by_key(item_measures([make_grid(seconds=np.full((5, 1), 30.1))]))
-    assert found["time_mean", "q0000"].value == pytest.approx(30.1)
-    assert found["time_mean", "q0000"].interval is None
-    assert found["time_geometric", "q0000"].interval is None
+    measures = by_key(item_measures([make_grid(seconds=np.full((5, 1), 30.1))]))
+    assert measures["time_mean", "q0000"].value == pytest.approx(30.1)
+    assert measures["time_mean", "q0000"].interval is None
+    assert measures["time_geometric", "q0000"].interval is None
 
 
 def test_every_trial_tells_what_it_contributes():
@@ -98,7 +104,7 @@ def test_every_trial_tells_what_it_contributes():
         }
     )
     names = [(), ("slow", "known"), (), (), ()]
-    found = trial_table(trials, names, clock="server_ms", rating="rated")
+    table = trial_table(trials, names, clock="server_ms", rating="rated")
     for column, expected in {
         "tp": [True, False, False, False, None],
         "fp": [False, True, False, False, None],
@@ -109,8 +115,8 @@ def test_every_trial_tells_what_it_contributes():
         "excluded_by": ["", "slow;known", "", "", ""],
         "retained": [True, False, True, True, True],
     }.items():
-        assert [None if pd.isna(v) else v for v in found[column]] == expected, column
-    assert found["seconds"].iloc[0] == 1.5
+        assert [None if pd.isna(v) else v for v in table[column]] == expected, column
+    assert table["seconds"].iloc[0] == 1.5
     assert trial_table(trials, names, clock=None, rating=None)["tp"].isna().all()
     with pytest.raises(ValueError, match="4 entries for 5"):
         trial_table(trials, names[:4], clock=None, rating=None)
@@ -121,13 +127,13 @@ def test_the_table_of_trials_gives_the_measures_again(tmp_path):
     table = trial_table(
         study.trials, study.exclusions.names, clock=CLOCK_COLUMNS[study.clock], rating="rated_correct"
     )
-    kept = table[table["retained"]]
-    assert len(kept) == len(study.retained.trials)
+    retained = table[table["retained"]]
+    assert len(retained) == len(study.retained.trials)
     for measure, column in (
         ("over_estimation", "over_estimation"),
         ("fp", "fp"),
         ("fraction_correct", "right"),
     ):
-        own = kept.groupby(["condition", "participant_id"])[column].mean().groupby("condition").mean()
-        for condition, value in own.items():
+        means = retained.groupby(["condition", "participant_id"])[column].mean().groupby("condition").mean()
+        for condition, value in means.items():
             assert study.retained.estimates.get(measure, condition).value == pytest.approx(float(value))

@@ -1,4 +1,7 @@
-"""Krippendorff's alpha against published examples and another program; interval, undefined and odd input."""
+"""Krippendorff's alpha agrees with published examples.
+
+It also agrees with another program. Its interval covers the truth; undefined values have a reason.
+"""
 
 from typing import Any
 
@@ -32,8 +35,8 @@ FOUR_RATERS = np.array(
 )
 
 
-def noisy():
-    """Eight raters, twelve items, nearly a third of the ratings missing."""
+def draw_noisy_ratings():
+    """Draw ratings of twelve items by eight raters, nearly a third missing."""
     rng = np.random.default_rng(7)
     ratings = rng.integers(1, 6, (8, 12)).astype(float)
     ratings[:, :6] = np.clip(np.round(ratings[:, :6] * 0.3 + 2.1), 1, 5)
@@ -42,10 +45,10 @@ def noisy():
 
 
 def test_it_works():
-    grids = [make_grid("a", helpfulness=FOUR_RATERS), make_grid("b", helpfulness=noisy())]
-    found = agreements(grids, {"helpfulness": "ordinal"}, rng=np.random.default_rng(1), resamples=300)
-    assert [a.condition for a in found] == ["a", "b"]
-    first: Any = found[0]
+    grids = [make_grid("a", helpfulness=FOUR_RATERS), make_grid("b", helpfulness=draw_noisy_ratings())]
+    helpfulness = agreements(grids, {"helpfulness": "ordinal"}, rng=np.random.default_rng(1), resamples=300)
+    assert [agreement.condition for agreement in helpfulness] == ["a", "b"]
+    first: Any = helpfulness[0]
     assert (first.alpha.raters, first.alpha.items, first.alpha.ratings) == (4, 11, 40)
     assert first.alpha.interval[0] < first.alpha.value < first.alpha.interval[1]
     assert first.by_item["q0003"] == 1
@@ -69,13 +72,16 @@ def test_published_examples(ratings, metric, published):
 
 @pytest.mark.parametrize("metric", ["nominal", "ordinal", "interval"])
 def test_another_program(metric):
-    for ratings in (noisy(), *(random_ratings(seed) for seed in range(20))):
+    for ratings in (draw_noisy_ratings(), *(draw_random_ratings(seed) for seed in range(20))):
         expected = krippendorff.alpha(ratings, level_of_measurement=metric)
         assert krippendorff_alpha(ratings, metric).value == pytest.approx(expected, abs=1e-12)
 
 
-def random_ratings(seed):
-    """Two to eight raters and up to 30 items with some shared tendency; up to half of the ratings missing."""
+def draw_random_ratings(seed):
+    """Draw ratings with some shared tendency.
+
+    There are two to eight raters and up to 30 items; up to half of the ratings are missing.
+    """
     rng = np.random.default_rng(seed)
     raters, items = rng.integers(2, 9), rng.integers(6, 31)
     ratings = np.round(rng.normal(3, 1, items) + rng.normal(0, rng.uniform(0.3, 2), (raters, items)))
@@ -86,13 +92,16 @@ def random_ratings(seed):
 
 @pytest.mark.parametrize("metric", ["nominal", "ordinal", "interval"])
 def test_metamorphic(metric):
-    """The order of raters and items is nothing to alpha; nor are names, ranks, or units, by metric."""
+    """The order of raters and items does not change alpha.
+
+    Nor do names, ranks or units, by metric.
+    """
     rng = np.random.default_rng(3)
-    base = krippendorff_alpha(noisy(), metric).value
-    shuffled = rng.permutation(rng.permutation(noisy(), axis=0), axis=1)
+    base = krippendorff_alpha(draw_noisy_ratings(), metric).value
+    shuffled = rng.permutation(rng.permutation(draw_noisy_ratings(), axis=0), axis=1)
     assert krippendorff_alpha(shuffled, metric).value == pytest.approx(base)
-    assert krippendorff_alpha(noisy() * 1e-9 + 7e-9, metric).value == pytest.approx(base)
-    stretched = krippendorff_alpha(np.exp(noisy()), metric).value
+    assert krippendorff_alpha(draw_noisy_ratings() * 1e-9 + 7e-9, metric).value == pytest.approx(base)
+    stretched = krippendorff_alpha(np.exp(draw_noisy_ratings()), metric).value
     assert (stretched == pytest.approx(base)) is (metric != "interval")
 
 
@@ -106,7 +115,10 @@ def test_chance_and_perfect_agreement():
 
 
 def test_the_interval_covers_the_truth_as_often_as_it_says():
-    """300 sets of 40 items, 8 raters; the truth is alpha over very many items of the same kind."""
+    """The interval covers alpha over very many items of the same kind.
+
+    There are 300 sets of 40 items, each with 8 raters.
+    """
     rng = np.random.default_rng(5)
 
     def ratings(items):
@@ -115,8 +127,8 @@ def test_the_interval_covers_the_truth_as_often_as_it_says():
     truth: Any = krippendorff_alpha(ratings(100_000), "nominal").value
     covered = 0
     for _ in range(300):
-        found: Any = krippendorff_alpha(ratings(40), "nominal", rng=rng, resamples=300)
-        low, high = found.interval
+        alpha: Any = krippendorff_alpha(ratings(40), "nominal", rng=rng, resamples=300)
+        low, high = alpha.interval
         covered += low <= truth <= high
     # Percentile intervals of a ratio from 40 items are a little short: 92 % is the bound.
     assert covered >= stats.binom.ppf(0.01, 300, 0.92)
@@ -133,15 +145,15 @@ def test_the_interval_covers_the_truth_as_often_as_it_says():
     ],
 )
 def test_undefined_with_a_reason(ratings, reason):
-    found = krippendorff_alpha(ratings, "ordinal", rng=np.random.default_rng(1), resamples=10)
-    assert (found.value, found.interval, found.reason) == (None, None, reason)
-    assert np.isnan(found.replicates).all()
+    alpha = krippendorff_alpha(ratings, "ordinal", rng=np.random.default_rng(1), resamples=10)
+    assert (alpha.value, alpha.interval, alpha.reason) == (None, None, reason)
+    assert np.isnan(alpha.replicates).all()
 
 
 def test_one_item_has_no_interval():
-    found = krippendorff_alpha([[1], [1], [2]], "nominal", rng=np.random.default_rng(1), resamples=10)
-    assert found.interval is None
-    assert found.value == pytest.approx(0)
+    alpha = krippendorff_alpha([[1], [1], [2]], "nominal", rng=np.random.default_rng(1), resamples=10)
+    assert alpha.interval is None
+    assert alpha.value == pytest.approx(0)
 
 
 def test_pair_agreement_by_hand():

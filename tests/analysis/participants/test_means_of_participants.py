@@ -1,4 +1,7 @@
-"""Means over participants of any statistic: weights, slopes and malformed input."""
+"""Any statistic is averaged over participants.
+
+Means and slopes weight the items. Undefined ones are counted, and malformed input is refused.
+"""
 
 import numpy as np
 import pytest
@@ -25,14 +28,14 @@ def part(condition, values):
 
 def test_it_works():
     rng = np.random.default_rng(1)
-    one, two = rng.normal(0, 1, (8, 6)), rng.normal(3, 1, (24, 6))
-    found = participant_means([part("one", one), part("two", two)], rng=rng, resamples=300)
-    assert found.get("mean", "one").value == pytest.approx(one.mean())
-    assert found.get("mean").value == pytest.approx(np.concatenate([one, two]).mean())
-    assert found.get("mean", EVERYBODY).participants == 32
-    low, high = found.get("mean", "two").interval
+    first, second = rng.normal(0, 1, (8, 6)), rng.normal(3, 1, (24, 6))
+    means = participant_means([part("one", first), part("two", second)], rng=rng, resamples=300)
+    assert means.get("mean", "one").value == pytest.approx(first.mean())
+    assert means.get("mean").value == pytest.approx(np.concatenate([first, second]).mean())
+    assert means.get("mean", EVERYBODY).participants == 32
+    low, high = means.get("mean", "two").interval
     assert low < 3 < high
-    assert found.replicates["mean", "two"].shape == (300,)
+    assert means.replicates["mean", "two"].shape == (300,)
 
 
 def test_whole_weights_are_repeated_items():
@@ -71,8 +74,8 @@ def test_blocks_of_participants_change_nothing(monkeypatch):
 
 def test_undefined_participants_are_counted():
     values = np.array([[1.0, 2.0], [NO, NO], [NO, 5.0]])
-    found = participant_means([part("a", values)], rng=np.random.default_rng(1), resamples=0).get("mean", "a")
-    assert (found.value, found.participants, found.undefined, found.interval) == (3.25, 2, 1, None)
+    mean = participant_means([part("a", values)], rng=np.random.default_rng(1), resamples=0).get("mean", "a")
+    assert (mean.value, mean.participants, mean.undefined, mean.interval) == (3.25, 2, 1, None)
     nobody = participant_means(
         [part("a", np.full((3, 2), NO))], rng=np.random.default_rng(1), resamples=20
     ).get("mean")
@@ -80,8 +83,8 @@ def test_undefined_participants_are_counted():
 
 
 def test_one_participant_has_no_interval():
-    found = participant_means([part("a", np.ones((1, 3)))], rng=np.random.default_rng(1), resamples=20)
-    assert found.get("mean").interval is None
+    means = participant_means([part("a", np.ones((1, 3)))], rng=np.random.default_rng(1), resamples=20)
+    assert means.get("mean").interval is None
 
 
 @pytest.mark.parametrize(

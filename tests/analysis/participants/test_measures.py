@@ -1,4 +1,7 @@
-"""The measures against closed forms, and how participants become conditions."""
+"""The measures agree with closed forms.
+
+The value of a condition is an average of its participants.
+"""
 
 import math
 from statistics import NormalDist
@@ -19,7 +22,10 @@ Z = NormalDist().inv_cdf
 
 
 def grids(rows, conditions=("a",), post=None, clock="ms"):
-    """rows: (participant, condition, item, rated, correct, ms, certainty)."""
+    """Return the grids of trials.
+
+    rows: (participant, condition, item, rated, correct, ms, certainty).
+    """
     columns = ["participant_id", "condition", "item_id", "rated", "system_correct", "ms", "sure"]
     trials = pd.DataFrame(rows, columns=columns)
     people = trials[["participant_id", "condition"]].drop_duplicates()
@@ -42,11 +48,11 @@ def person(name, tp=0, fp=0, fn=0, tn=0, condition="a", ms=20_000):
 
 
 def value(key, grid):
-    """The measure of every participant."""
+    """Return the measure of every participant."""
     return KEYS[key].formula(Summed(grid).sums(np.ones((len(grid.items), 1))))[:, 0]
 
 
-def estimates(grid_list):
+def estimate_measures(grid_list):
     return estimate(grid_list, MEASURES, rng=np.random.default_rng(1), resamples=50)
 
 
@@ -70,8 +76,8 @@ def test_it_works():
         "d_prime": Z(5.5 / 7) - Z(3.5 / 5),
         "criterion": -(Z(5.5 / 7) + Z(3.5 / 5)) / 2,
     }
-    for key, wanted in expected.items():
-        assert value(key, grid) == pytest.approx([wanted]), key
+    for key, number in expected.items():
+        assert value(key, grid) == pytest.approx([number]), key
 
 
 def test_the_identities_that_the_paper_uses():
@@ -113,8 +119,8 @@ def test_the_identities_that_the_paper_uses():
 )
 def test_what_divides_by_zero_is_undefined_and_never_zero(cells, undefined):
     (grid,) = grids(person("p", **cells))
-    found = {key for key in KEYS if "system_correct" in KEYS[key].needs and math.isnan(value(key, grid)[0])}
-    assert found == undefined
+    keys = {key for key in KEYS if "system_correct" in KEYS[key].needs and math.isnan(value(key, grid)[0])}
+    assert keys == undefined
 
 
 def test_f1_is_zero_where_precision_and_recall_are():
@@ -124,16 +130,16 @@ def test_f1_is_zero_where_precision_and_recall_are():
 
 def test_undefined_participants_are_counted_and_left_out():
     rows = person("p1", tp=1, fp=1) + person("p2", fn=2) + person("p3", tp=2)
-    found = estimates(grids(rows)).get("user_precision", "a")
-    assert (found.value, found.participants, found.undefined) == (0.75, 2, 1)
+    precision = estimate_measures(grids(rows)).get("user_precision", "a")
+    assert (precision.value, precision.participants, precision.undefined) == (0.75, 2, 1)
 
 
 def test_participants_first_is_not_pooling():
     rows = person("p1", tp=1) + person("p2", fp=0, fn=9)
-    found = estimates(grids(rows)).get("agreement", "a")
-    assert found.value == 0.5
-    assert found.pooled == pytest.approx(0.1)
-    assert (found.trials, found.participants) == (10, 2)
+    agreement = estimate_measures(grids(rows)).get("agreement", "a")
+    assert agreement.value == 0.5
+    assert agreement.pooled == pytest.approx(0.1)
+    assert (agreement.trials, agreement.participants) == (10, 2)
 
 
 def test_over_estimation_takes_both_parts_from_the_same_trials():
@@ -146,7 +152,7 @@ def test_over_estimation_takes_both_parts_from_the_same_trials():
     assert value("over_estimation", grid) == [0]
     assert value("accuracy", grid) == [1]
     assert value("agreement", grid) == [1]
-    assert estimates([grid]).get("over_estimation", "a").trials == 1
+    assert estimate_measures([grid]).get("over_estimation", "a").trials == 1
 
 
 def test_times():
@@ -158,15 +164,15 @@ def test_times():
     assert value("time_mean", grid) == pytest.approx([337.5, 5])
     assert value("time_median", grid) == pytest.approx([30, 5])
     assert value("time_geometric", grid) == pytest.approx([math.exp(math.log(10 * 20 * 40 * 1280) / 4), 5])
-    found = estimates([grid]).get("time_geometric", "a")
-    assert found.value == pytest.approx(math.sqrt(value("time_geometric", grid)[0] * 5))
+    geometric = estimate_measures([grid]).get("time_geometric", "a")
+    assert geometric.value == pytest.approx(math.sqrt(value("time_geometric", grid)[0] * 5))
 
 
 def test_a_time_of_zero_has_no_logarithm_and_is_counted():
     (grid,) = grids([("p", "a", "q", 1, 1, 0, 3), ("r", "a", "q", 1, 1, 8_000, 3)])
-    found = estimates([grid])
-    assert found.get("time_mean", "a").value == 4
-    geometric = found.get("time_geometric", "a")
+    estimates = estimate_measures([grid])
+    assert estimates.get("time_mean", "a").value == 4
+    geometric = estimates.get("time_geometric", "a")
     assert (geometric.value, geometric.undefined) == (pytest.approx(8), 1)
 
 
@@ -177,10 +183,10 @@ def test_the_weighted_median_is_that_of_the_repeated_values():
     ]
     (grid,) = grids(rows)
     weights = rng.multinomial(7, np.full(7, 1 / 7), size=40).T.astype(float)
-    found = KEYS["time_median"].formula(Summed(grid).sums(weights))
+    medians = KEYS["time_median"].formula(Summed(grid).sums(weights))
     for p in range(5):
         for b in range(40):
-            assert found[p, b] == np.median(np.repeat(grid.seconds[p], weights[:, b].astype(int)))
+            assert medians[p, b] == np.median(np.repeat(grid.seconds[p], weights[:, b].astype(int)))
 
 
 def test_weighted_sums_are_those_of_the_resampled_trials():
@@ -221,34 +227,34 @@ def test_pooled_sums_are_sums_over_people():
 
 def test_the_post_survey_counts_participants():
     post = pd.DataFrame({"participant_id": ["p1", "p2"], "trust": [4.0, np.nan]})
-    found = estimates(grids(person("p1", tp=1) + person("p2", tp=1), post=post)).get("trust", "a")
-    assert (found.value, found.participants, found.undefined, found.trials) == (4, 1, 1, None)
-    assert found.interval is None
+    trust = estimate_measures(grids(person("p1", tp=1) + person("p2", tp=1), post=post)).get("trust", "a")
+    assert (trust.value, trust.participants, trust.undefined, trust.trials) == (4, 1, 1, None)
+    assert trust.interval is None
 
 
 def test_reasons_for_what_is_not_available():
     rows = [("p", "a", "q", 1, np.nan, np.nan, np.nan), ("r", "a", "q", 1, np.nan, np.nan, np.nan)]
-    found = estimates(grids(rows, conditions=("a", "empty")))
-    assert "not recorded whether the system's answer is correct" in found.get("fp", "a").reason
-    assert found.get("time_mean", "a").reason == "no clock has a value"
-    assert found.get("certainty", "a").reason == "nobody answered the question"
-    assert "no question with the role helpfulness" in found.get("helpfulness", "a").reason
-    assert found.get("agreement", "empty").reason == "the condition has no participants"
-    assert found.get("fp", "a").value is None
-    assert found.get("agreement", "a").value == 1
-    assert not found.has_value("fp")
+    estimates = estimate_measures(grids(rows, conditions=("a", "empty")))
+    assert "not recorded whether the system's answer is correct" in estimates.get("fp", "a").reason
+    assert estimates.get("time_mean", "a").reason == "no clock has a value"
+    assert estimates.get("certainty", "a").reason == "nobody answered the question"
+    assert "no question with the role helpfulness" in estimates.get("helpfulness", "a").reason
+    assert estimates.get("agreement", "empty").reason == "the condition has no participants"
+    assert estimates.get("fp", "a").value is None
+    assert estimates.get("agreement", "a").value == 1
+    assert not estimates.has_value("fp")
 
 
 def test_one_participant_has_a_value_and_no_interval():
-    found = estimates(grids(person("p", tp=2, fp=2))).get("agreement", "a")
-    assert (found.value, found.interval) == (1, None)
+    agreement = estimate_measures(grids(person("p", tp=2, fp=2))).get("agreement", "a")
+    assert (agreement.value, agreement.interval) == (1, None)
 
 
 def test_a_condition_may_lack_correctness_that_another_has():
     rows = [*person("p1", tp=1), ("r1", "b", "q0", 1, np.nan, 1, 1)]
-    found = estimates(grids(rows, conditions=("a", "b")))
-    assert found.get("fp", "a").value == 0
-    assert found.get("fp", "b").value is None
+    estimates = estimate_measures(grids(rows, conditions=("a", "b")))
+    assert estimates.get("fp", "a").value == 0
+    assert estimates.get("fp", "b").value is None
 
 
 def test_over_participants():

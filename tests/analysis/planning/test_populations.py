@@ -1,4 +1,7 @@
-"""Populations of the power analysis: the pilot's spreads, and malformed pilots and assumptions."""
+"""Populations of the power analysis have the spreads of the pilot.
+
+Malformed pilots and assumptions are refused.
+"""
 
 import numpy as np
 import pytest
@@ -16,9 +19,9 @@ def test_a_pilot_gives_back_its_spreads():
         )
         for name, shift in (("a", 60), ("b", 90))
     ]
-    found = fit_normal_population(pilot(grids, lambda grid: grid.seconds))
-    assert found.participant_sd == pytest.approx(2, rel=0.15)
-    assert found.residual_sd == pytest.approx(5, rel=0.05)
+    population = fit_normal_population(pilot(grids, lambda grid: grid.seconds))
+    assert population.participant_sd == pytest.approx(2, rel=0.15)
+    assert population.residual_sd == pytest.approx(5, rel=0.05)
 
 
 def test_malformed_pilots_are_named():

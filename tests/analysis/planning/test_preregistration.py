@@ -1,4 +1,7 @@
-"""The pre-registration text: what is frozen is in it, what is open is named, impossible plans are refused."""
+"""A pre-registration has the frozen design and names open decisions.
+
+Impossible plans are refused.
+"""
 
 import hashlib
 import json
@@ -20,7 +23,7 @@ FAMILY = (("agreement", "one", "two"), ("time_geometric", "one", "two"))
 
 
 def frozen_study(folder, *, right_hash=True, **more):
-    """A bundle whose version holds a definition, with its hash."""
+    """Write a bundle whose version holds a definition, with its hash."""
     planted_study(folder)
     path = folder / "study_version.json"
     document = json.loads(path.read_text("utf-8"))

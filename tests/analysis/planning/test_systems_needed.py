@@ -1,4 +1,7 @@
-"""Systems that a study needs: against a formula and published tables, and noise pulling towards 0."""
+"""The number of systems that a study needs agrees with a formula.
+
+Critical values agree with published tables, and noise pulls a correlation towards 0.
+"""
 
 from typing import Any
 
@@ -23,9 +26,9 @@ def rng(seed=1):
 @pytest.mark.parametrize("true", [0.3, 0.5, 0.7])
 def test_sizes_are_those_of_fishers_z(true):
     by_formula = ((stats.norm.isf(0.025) + stats.norm.isf(0.2)) / np.arctanh(true)) ** 2 + 3
-    found = find_fewest_systems(true, rng=rng())
-    assert found.systems == pytest.approx(by_formula, rel=0.08, abs=1)
-    assert found.power.value >= 0.8
+    systems_needed = find_fewest_systems(true, rng=rng())
+    assert systems_needed.systems == pytest.approx(by_formula, rel=0.08, abs=1)
+    assert systems_needed.power.value >= 0.8
 
 
 @pytest.mark.parametrize(
@@ -89,8 +92,8 @@ def test_noise_is_read_from_replicates():
     draw = rng(3)
     truth = draw.normal(0, 1.0, 400)
     means = truth + draw.normal(0, 0.5, 400)
-    found = estimate_noise(means, means + draw.normal(0, 0.5, (200, 400)) + draw.normal(0, 3, (200, 1)))
-    assert found == pytest.approx(0.5, abs=0.06)  # what shifts all systems alike is no noise
+    noise = estimate_noise(means, means + draw.normal(0, 0.5, (200, 400)) + draw.normal(0, 3, (200, 1)))
+    assert noise == pytest.approx(0.5, abs=0.06)  # what shifts all systems alike is no noise
     assert estimate_noise(np.array([1.0, 1.1]), np.array([[1.0, 2.0], [2.0, 1.0]])) is None
 
 

@@ -1,4 +1,7 @@
-"""Executing programs over boxes: every module of N20's Table 3 with boxes that are there or not."""
+"""Execution of programs over boxes: every module of N20's Table 3.
+
+Boxes are present or absent.
+"""
 
 import pytest
 
@@ -49,11 +52,11 @@ def test_comparisons(module, expected):
 
 def test_arithmetic():
     outputs = {2: [LEFT_DOG, RIGHT_DOG], 4: [LEFT_CAT]}
-    found = [
+    values = [
         value(f"{name}(count(find[a]), count(find[b]))", outputs)
         for name in ("sum", "difference", "division")
     ]
-    assert found == [3, 1, 2.0]
+    assert values == [3, 1, 2.0]
     assert value("division(count(find[a]), count(find[b]))", {2: [LEFT_DOG], 4: []}) is None
 
 
@@ -70,7 +73,10 @@ def test_left_and_right_image():
 
 
 def test_a_box_in_an_image_kept_out_below_does_not_count():
-    """`filter` multiplies by its child's probabilities, 0 there; `project` looks at that image."""
+    """Boxes in an image that was left out below do not count.
+
+    `filter` multiplies by its child's probabilities, 0 there; `project` looks at that image.
+    """
     for module in ("filter", "project"):
         text = f"count({module}[a](in-left-image(find)))"
         assert value(text, {1: [LEFT_DOG, RIGHT_DOG], 3: [LEFT_DOG]}) == 1

@@ -56,7 +56,10 @@ def test_the_question_says_the_direction(qtype, question, direction):
 
 
 def test_two_events_without_words_are_one_node():
-    """Two equal `find` nodes would share their output anyway, and nothing says which event is whose."""
+    """Two events without words are one `find` node.
+
+    Two equal `find` nodes would share their output anyway, and nothing says which event is whose.
+    """
     assert str(program_of("yeardiff_find2_qtype")) == "subtraction(find-date(find))"
     assert lists_of("yeardiff_find2_qtype") == (("find-two-events", (2,)), ("ground-two-dates", (1,)))
     worded = program_of("yeardiff_find2_qtype", ["the strike", "the war"])

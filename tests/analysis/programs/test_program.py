@@ -1,4 +1,4 @@
-"""What follows from a program's shape: sharing, the order of work, parts of it."""
+"""The shape of a program: sharing, the order of work, parts of it."""
 
 import pytest
 

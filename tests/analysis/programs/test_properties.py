@@ -1,4 +1,7 @@
-"""Printing and reading are inverse for every program and argument; malformed text gives our error alone."""
+"""Printing and reading are inverse for every program and argument.
+
+Malformed text raises only the project's own error.
+"""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +15,10 @@ KINDS = st.sampled_from(["boxes", "spans"])
 
 @st.composite
 def programs(draw) -> Program:
-    """A program of any type, drawn from the root down: each child gives a type that its parent takes."""
+    """Draw a program of any type, from the root down.
+
+    Each child gives a type that its parent takes.
+    """
     kind = draw(KINDS)
     parts: list[Part] = []
 

@@ -22,7 +22,7 @@ def test_it_names_every_module():
 
 def test_its_example_comes_out_as_it_says():
     code = re.search(r"```python\n(.*?)```", build_page(), re.DOTALL)[1]
-    said = re.findall(r"# (\(.*?\))", code)
+    comments = re.findall(r"# (\(.*?\))", code)
     program = parse(re.search(r'parse\("(.*?)"', code)[1], kind="boxes")
     dog, puppy = (0, (0.1, 0.2, 0.4, 0.9)), (1, (0.5, 0.5, 0.8, 0.9))
-    assert said == [str(program.walk), str(execute(program, {2: [dog, puppy], 4: [puppy]}))]
+    assert comments == [str(program.walk), str(execute(program, {2: [dog, puppy], 4: [puppy]}))]

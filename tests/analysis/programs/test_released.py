@@ -1,4 +1,7 @@
-"""The released programs and gold of Subramanian et al. 2020: known counts, and gold executed on itself."""
+"""The released programs and gold of Subramanian et al. 2020.
+
+Their counts are known, and gold is executed on itself.
+"""
 
 import csv
 import json
@@ -34,40 +37,49 @@ def cells():
 
 @cache
 def sentences():
-    """NLVR2 dev examples by identifier; the released boxes of both splits are about them."""
+    """Return NLVR2 dev examples by identifier.
+
+    The released boxes of both splits are about them.
+    """
     with real_data("nlvr2/dev.json").open(encoding="utf-8") as file:
         return {example["identifier"]: example for example in map(json.loads, file)}
 
 
 @cache
 def boxes(split):
-    """Rows of a box table by identifier, without those that the released reader skips."""
+    """Return rows of a box table by identifier.
+
+    Rows that the released reader skips are left out.
+    """
     with real_data(f"faithful_nmn/nlvr2_{split}_box_annotations.csv").open(
         newline="", encoding="utf-8"
     ) as file:
         rows = list(csv.DictReader(file))
     wrong = {row["identifier"] for row in rows if row["Incorrect program"] == "1"}
-    kept: dict[str, list[dict[str, str]]] = {}
+    rows_by_id: dict[str, list[dict[str, str]]] = {}
     for row in rows:
         if row["identifier"] and row["identifier"] not in wrong:
-            kept.setdefault(row["identifier"], []).append(row)
-    return kept
+            rows_by_id.setdefault(row["identifier"], []).append(row)
+    return rows_by_id
 
 
 def usable(split):
-    """Identifier to program, of the examples whose program is in order."""
-    found = {}
+    """Return the programs that are in order, by identifier."""
+    programs = {}
     for identifier in boxes(split):
         cell = cells()[sentences()[identifier]["sentence"].lower()]
         try:
-            found[identifier] = parse_lines(cell, kind="boxes", root="truth")
+            programs[identifier] = parse_lines(cell, kind="boxes", root="truth")
         except ProgramError:
             continue
-    return found
+    return programs
 
 
 def drawn(program, rows):
-    """The boxes at each representative node; of cells given twice the last, as in the released reader."""
+    """Return the boxes at each representative node.
+
+    Of cells given twice the last one counts, as in the released reader.
+    """
     cells_of: dict[tuple[int, int], list] = {}
     for row in rows:
         node, image = (int(number) for number in row["module_identifier"].split("-m")[1].split("-"))
@@ -75,8 +87,8 @@ def drawn(program, rows):
             cell = json.loads(row["annotation"] or "[]")
             cells_of[node, image] = cell if isinstance(cell, list) else [cell]
     outputs: dict[int, list] = {}
-    for (node, image), found in cells_of.items():
-        for box in found:
+    for (node, image), cell_boxes in cells_of.items():
+        for box in cell_boxes:
             left, top, width, height = (float(box[key]) for key in ("left", "top", "width", "height"))
             outputs.setdefault(node, []).append((image, (left, top, left + width, top + height)))
         outputs.setdefault(node, [])
@@ -84,7 +96,10 @@ def drawn(program, rows):
 
 
 def test_which_programs_are_in_order():
-    """449 do not fit together; 43 more do but name a number above 9, which the released language lacks."""
+    """449 programs do not fit together.
+
+    43 more do, but name a number above 9, which the released language lacks.
+    """
     wrong: Counter[str] = Counter()
     for cell in cells().values():
         try:
@@ -128,20 +143,20 @@ def test_the_536_and_the_151():
 
 @pytest.mark.parametrize(("as_drawn", "contradictions"), [(True, 61), (False, 46)])
 def test_gold_executed_on_itself_contradicts_the_label(as_drawn, contradictions):
-    """The known 61 of 680 are of both splits, without the 7 programs that intersect, taking boxes as drawn.
+    """Gold taken as drawn contradicts the known 61 of 680 labels.
 
-    Where boxes in an image that `in-left-image` and its like kept out below are left out, as in N20's
-    Table 3, 46 remain.
+    They are of both splits, without the 7 programs that intersect. Without the boxes in an image that
+    `in-left-image` and its like kept out below, as in N20's Table 3, 46 remain.
     """
-    found: Counter = Counter()
+    counts: Counter = Counter()
     for split in ("test", "dev"):
         for identifier, program in usable(split).items():
             if any(node.module == "intersect" for node in program.nodes):
-                found["intersect"] += 1
+                counts["intersect"] += 1
                 continue
             execution = run(program, drawn(program, boxes(split)[identifier]), as_drawn=as_drawn)
-            found[is_answer_consistent(program, execution, sentences()[identifier]["label"])] += 1
-    assert found == {"intersect": 7, False: contradictions, True: 680 - contradictions}
+            counts[is_answer_consistent(program, execution, sentences()[identifier]["label"])] += 1
+    assert counts == {"intersect": 7, False: contradictions, True: 680 - contradictions}
 
 
 def questions():
@@ -161,12 +176,12 @@ def arguments_of(question):
 
 
 def test_drop_gold_executed_on_itself():
-    """34 of 215 questions compare two events whose spans come in one list; of the others 172 give the answer.
+    """Of 215 questions 172 give the answer when gold is executed.
 
-    The rest are slips of the data or of the question (one has 1100 to 1118 as 8 years) and a date that is
-    relative ("The following year").
+    34 compare two events whose spans come in one list. The rest are slips of the data or of the question
+    (one has 1100 to 1118 as 8 years) and a date that is relative ("The following year").
     """
-    found: Counter = Counter()
+    counts: Counter = Counter()
     for tokens, question in questions():
         arguments = arguments_of(question)
         program = program_of(question["qtype"], arguments, question=question["question"])
@@ -174,7 +189,7 @@ def test_drop_gold_executed_on_itself():
         annotated = question["module_output_annotations"]
         assert [name for name, _ in lists] == [name for name, _ in annotated]
         if any(len(nodes) > 1 for _, nodes in lists):
-            found["two events"] += 1
+            counts["two events"] += 1
             continue
         outputs = {
             nodes[0]: [FoundSpan(start, end, " ".join(tokens[start:end])) for start, end in spans]
@@ -182,5 +197,5 @@ def test_drop_gold_executed_on_itself():
             if not name.startswith("after-m")  # the largest and smallest are computed
         }
         answer = question["answer"]["number"] or " ".join(question["answer"]["spans"])
-        found[is_answer_consistent(program, run(program, outputs), answer)] += 1
-    assert found == {"two events": 34, True: 172, False: 8, None: 1}
+        counts[is_answer_consistent(program, run(program, outputs), answer)] += 1
+    assert counts == {"two events": 34, True: 172, False: 8, None: 1}

@@ -61,16 +61,16 @@ def test_years_between_dates():
     assert value("subtraction(find-date(find))", {1: [span("1715"), span("1745", 9)]}) == 30
 
 
-@pytest.mark.parametrize(("wanted", "winner"), [("greater", SECOND), ("less", FIRST)])
-def test_comparing_numbers_gives_the_event(wanted, winner):
-    program = parse(f"num-compare[{wanted}](find-num(find[a]), find-num(find[b]))", kind="spans")
+@pytest.mark.parametrize(("direction", "winner"), [("greater", SECOND), ("less", FIRST)])
+def test_comparing_numbers_gives_the_event(direction, winner):
+    program = parse(f"num-compare[{direction}](find-num(find[a]), find-num(find[b]))", kind="spans")
     outputs = {1: [THIRTY_ONE], 2: [FIRST], 3: [FORTY_EIGHT], 4: [SECOND]}
     assert run(program, outputs).objects[0] == (winner,)
 
 
-@pytest.mark.parametrize(("wanted", "winner"), [("earlier", SECOND), ("later", FIRST)])
-def test_comparing_dates_gives_the_event(wanted, winner):
-    program = parse(f"date-compare[{wanted}](find-date(find[a]), find-date(find[b]))", kind="spans")
+@pytest.mark.parametrize(("direction", "winner"), [("earlier", SECOND), ("later", FIRST)])
+def test_comparing_dates_gives_the_event(direction, winner):
+    program = parse(f"date-compare[{direction}](find-date(find[a]), find-date(find[b]))", kind="spans")
     outputs = {1: [span("2003")], 2: [FIRST], 3: [span("September 1998")], 4: [SECOND]}
     assert run(program, outputs).objects[0] == (winner,)
 

@@ -1,4 +1,4 @@
-"""The report: what it holds, that it is deterministic, and that it never says more than the data."""
+"""The report is complete, deterministic and claims no more than the data."""
 
 import csv
 import json
@@ -50,7 +50,7 @@ def page(study):
 
 
 class Outline(HTMLParser):
-    """Collects what the tests ask for, and checks that tags nest."""
+    """Collect what the tests ask for, and check that tags nest."""
 
     def __init__(self):
         super().__init__()
@@ -101,30 +101,30 @@ def test_it_works(study, page, tmp_path):
 
 def test_the_page_needs_nothing_else_and_is_well_formed(page):
     html = render(page)
-    found = outline(html)
-    assert len(found.ids) == len(set(found.ids))
-    for link in found.links:
+    parser = outline(html)
+    assert len(parser.ids) == len(set(parser.ids))
+    for link in parser.links:
         assert re.match(r"#|tables/|figures/|refit\.R$", link), link
     assert not re.search(r"@import|url\((?!#)", html)
     assert re.findall("<script>(.*?)</script>", html, re.DOTALL) == [SORTING]
-    inside = [link[1:] for link in found.links if link.startswith("#")]
-    assert set(inside) <= set(found.ids)
+    inside = [link[1:] for link in parser.links if link.startswith("#")]
+    assert set(inside) <= set(parser.ids)
     assert {section.name for section in page.sections} <= set(inside)
 
 
 def test_the_page_is_accessible(page):
     html = render(page)
-    found = outline(html)
-    assert found.tags.count("h1") == 1
-    assert found.tags.count("caption") == found.tags.count("table") > 8
-    headings = [int(tag[1]) for tag in found.tags if re.fullmatch("h[1-6]", tag)]
+    parser = outline(html)
+    assert parser.tags.count("h1") == 1
+    assert parser.tags.count("caption") == parser.tags.count("table") > 8
+    headings = [int(tag[1]) for tag in parser.tags if re.fullmatch("h[1-6]", tag)]
     assert all(second <= first + 1 for first, second in pairwise(headings))
-    scopes = [value for tag, name, value in found.attributes if tag == "th" and name == "scope"]
-    assert len(scopes) == found.tags.count("th")
-    labels = [value for tag, name, value in found.attributes if tag == "svg" and name == "aria-label"]
-    assert len(labels) == found.tags.count("figure") > 8
+    scopes = [value for tag, name, value in parser.attributes if tag == "th" and name == "scope"]
+    assert len(scopes) == parser.tags.count("th")
+    labels = [value for tag, name, value in parser.attributes if tag == "svg" and name == "aria-label"]
+    assert len(labels) == parser.tags.count("figure") > 8
     assert any("one: " in label and "95 % interval" in label for label in labels)
-    assert ("html", "lang", "en") in found.attributes
+    assert ("html", "lang", "en") in parser.attributes
 
 
 def test_the_same_bundle_and_seed_give_the_same_bytes(study, page, tmp_path):
@@ -173,10 +173,10 @@ def test_tables_hold_the_same_numbers_as_the_study(study, page, tmp_path):
     relations = study.retained.relations
     assert len(pairs) == 3 * len(relations.measures) * len(relations.scores)
     for row in pairs:
-        found = relations.get(row["measure"], row["score"]).correlations[row["coefficient"]]
-        assert row["value"] == ("" if found.value is None else repr(found.value))
-        known = [study.retained.estimates.get(row["measure"], arm.name).value for arm in study.systems]
-        assert (int(row["n"]), row["p"]) == (3 - known.count(None), "")
+        correlation = relations.get(row["measure"], row["score"]).correlations[row["coefficient"]]
+        assert row["value"] == ("" if correlation.value is None else repr(correlation.value))
+        values = [study.retained.estimates.get(row["measure"], arm.name).value for arm in study.systems]
+        assert (int(row["n"]), row["p"]) == (3 - values.count(None), "")
 
 
 @pytest.mark.parametrize("least", [0.9, 0.51])

@@ -1,4 +1,4 @@
-"""LaTeX tables compile in a default document, whatever the study's texts hold."""
+"""LaTeX tables compile in a default document, whatever their texts."""
 
 import re
 import shutil

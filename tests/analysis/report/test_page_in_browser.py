@@ -1,4 +1,7 @@
-"""The report of the released study in a real browser: short, narrow enough, accessible, sortable."""
+"""The report of the released study in a real browser.
+
+It is short, narrow enough, accessible and sortable.
+"""
 
 from pathlib import Path
 
@@ -28,7 +31,7 @@ def report(tmp_path_factory) -> Path:
 
 
 def open_report(page: Page, report: Path, width: int = 1280) -> list[str]:
-    """Opens the report, and returns the list that errors of its script go to."""
+    """Open the report; return the list that errors of its script go to."""
     errors: list[str] = []
     page.on("console", lambda message: errors.append(message.text))
     page.on("pageerror", lambda error: errors.append(str(error)))

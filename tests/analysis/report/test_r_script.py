@@ -1,4 +1,7 @@
-"""The generated R script: deterministic and ASCII; where R is present, it parses, runs and agrees."""
+"""The generated R script is deterministic and ASCII.
+
+If R is present, the script parses, runs and agrees.
+"""
 
 import os
 import shutil
@@ -24,7 +27,10 @@ NEEDS = "R with the packages lme4 and ordinal is not on this machine (Debian: r-
 
 @pytest.fixture(scope="module")
 def rscript():
-    """Runs Rscript; skips the test where R or a package lacks."""
+    """Return a function that runs Rscript.
+
+    Skip the test if R or a package is missing.
+    """
     check = "quit(status = !(requireNamespace('lme4') && requireNamespace('ordinal')))"
     if R is None or subprocess.run([R, "-e", check], capture_output=True).returncode:
         pytest.skip(NEEDS)
@@ -51,7 +57,10 @@ def study(tmp_path_factory):
 
 
 def make_people_differ(path):
-    """Some participants take longer than others throughout: without that, the model is refused."""
+    """Make some participants slower than others throughout.
+
+    Without that, the analysis refuses the model.
+    """
     rng = np.random.default_rng(1)
     trials = pd.read_csv(path, dtype=str, keep_default_na=False)
     pace = {who: rng.lognormal(0, 0.4) for who in trials["participant_id"].unique()}
@@ -129,20 +138,20 @@ def test_it_runs_and_agrees(rscript, study, tmp_path):
     path.write_text(script_of(study), encoding="ascii")
     done = rscript(path, study.bundle.path, target)
     assert done.returncode == 0, done.stderr
-    kept, total = len(study.retained.trials), len(study.trials)
-    assert f"{total - kept} of {total} trials excluded" in done.stdout
-    found = pd.read_csv(target)
-    assert set(found["model"]) == {"lmer", "glmer", "clmm"}
-    assert set(found["outcome"]) == {
+    retained, total = len(study.retained.trials), len(study.trials)
+    assert f"{total - retained} of {total} trials excluded" in done.stdout
+    estimates = pd.read_csv(target)
+    assert set(estimates["model"]) == {"lmer", "glmer", "clmm"}
+    assert set(estimates["outcome"]) == {
         "server_ms", "rated_correct", "rating_is_right", "certainty", "helpfulness",
     }  # fmt: skip
-    assert (found["trials"] == kept).all()
+    assert (estimates["trials"] == retained).all()
     trials = read_trials(study.retained.trials, "server_ms", conditions=["one", ODD], scale=0.001)
     model = mixed_log_time(trials)
     assert model.reason == ""
-    lmer = found[found["model"] == "lmer"].set_index("term")
+    lmer = estimates[estimates["model"] == "lmer"].set_index("term")
     effect = lmer.loc["condition" + ODD]
     assert model.contrasts[0].estimate == pytest.approx(effect["estimate"], abs=1e-5)
     assert model.contrasts[0].standard_error == pytest.approx(effect["standard_error"], rel=1e-3)
     assert model.position.estimate == pytest.approx(lmer.loc["position", "estimate"], abs=1e-6)
-    assert found.groupby(["model", "outcome"])["estimate"].count().min() >= 2
+    assert estimates.groupby(["model", "outcome"])["estimate"].count().min() >= 2

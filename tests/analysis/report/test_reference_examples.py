@@ -1,4 +1,4 @@
-"""The examples of the reference pages run as they stand, on a planted study."""
+"""Examples of the reference pages run as they stand, on a planted study."""
 
 import json
 import re
@@ -17,9 +17,9 @@ LESS = [("resamples=2000", "resamples=20"), ("simulations=2000", "simulations=50
 def test_the_examples_run(page, tmp_path, monkeypatch, capsys):
     text = (ROOT / "docs" / "reference" / f"{page}.md").read_text("utf-8")
     code = "\n".join(re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL))
-    for given, fewer in LESS:
-        assert "resamples" not in given or given in code
-        code = code.replace(given, fewer)
+    for published, fewer in LESS:
+        assert "resamples" not in published or published in code
+        code = code.replace(published, fewer)
     scores = {f"sys-{i}": {"f1": i / 10, "loca": 0.9 - i / 10} for i in (1, 2, 3)}
     people = {"assigned": 8, "started": 7, "completed": 6, "dropped_at": {"0": 1, "3": 1}, "active": 2}
     other = people | {"completed": 7, "assigned": 7, "dropped_at": {}, "active": 0}

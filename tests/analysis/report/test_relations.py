@@ -52,11 +52,11 @@ def test_p_is_corrected_over_the_declared_scores():
     (data,) = of_kind(section, Data)
     rows = [dict(zip(data.header, row, strict=True)) for row in data.rows]
     for coefficient in ("pearson", "spearman", "kendall"):
-        own = {row["score"]: row for row in rows if row["coefficient"] == coefficient}
-        assert own["score0"]["p_holm"] is None
-        p_values = [own[key]["p"] for key in declared.scores]
+        by_score = {row["score"]: row for row in rows if row["coefficient"] == coefficient}
+        assert by_score["score0"]["p_holm"] is None
+        p_values = [by_score[key]["p"] for key in declared.scores]
         expected = multipletests(p_values, method="holm")[1]
-        assert [own[key]["p_holm"] for key in declared.scores] == pytest.approx(list(expected))
+        assert [by_score[key]["p_holm"] for key in declared.scores] == pytest.approx(list(expected))
     assert "its correlations with the 3 declared scores" in text_of(section)
     everything = build_correlations_section(related, intervals=OVER_PARTICIPANTS)
     assert "with the 4 headline scores, because the plan declares none" in text_of(everything)
@@ -78,15 +78,15 @@ def test_an_interval_that_rules_nothing_out_is_open():
 
 
 def test_how_many_systems_are_needed_is_said():
-    said = text_of(build_correlations_section(relations(), intervals=""))
-    assert "13 systems if the true correlation is 0.7 and people’s means have no noise, and 14 with" in said
+    text = text_of(build_correlations_section(relations(), intervals=""))
+    assert "13 systems if the true correlation is 0.7 and people’s means have no noise, and 14 with" in text
     alike = text_of(build_correlations_section(relations(20, 4), intervals=""))
     assert "differ in False positives by no more than the noise" in alike
-    known = relate(
+    related = relate(
         SYSTEMS[:3], [Quantity("x", "X", None, np.array([1.0, 2, 4]))],
         [Quantity("y", "Y", None, np.array([1.0, 2, 3]))], rng=np.random.default_rng(1),
     )  # fmt: skip
-    assert "noise, which is unknown here" in text_of(build_correlations_section(known, intervals=""))
+    assert "noise, which is unknown here" in text_of(build_correlations_section(related, intervals=""))
 
 
 @pytest.mark.parametrize(

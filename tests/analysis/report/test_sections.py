@@ -1,4 +1,7 @@
-"""The report's sections on differences, models, behaviour and choices; and where their numbers come from."""
+"""The report's sections on differences, models, behaviour and choices.
+
+Every number has a function that it comes from.
+"""
 
 import csv
 import io
@@ -42,7 +45,10 @@ def inferred(study):
 
 @pytest.fixture
 def no_posteriors(monkeypatch):
-    """Leaves out the Bayesian models, which take most of the time of an inference."""
+    """Leave out the Bayesian models.
+
+    They take most of the time of an inference.
+    """
     monkeypatch.setattr("analysis.study.inference.MOST_BAYES_TRIALS", 0)
 
 
@@ -52,7 +58,7 @@ def page(study):
 
 
 def section(page, name):
-    return next(one for one in page.sections if one.name == name)
+    return next(part for part in page.sections if part.name == name)
 
 
 def words(part):
@@ -78,17 +84,17 @@ def plan_file(folder, **fields):
 def test_every_participant_stands_in_a_table(study):
     """The mean of the column over a condition's participants is the measure."""
     [block] = [b for b in build_measures_section(study).blocks if isinstance(b, Data)]
-    columns = {name: place for place, name in enumerate(block.header)}
+    columns = {name: index for index, name in enumerate(block.header)}
     assert len(block.rows) == len(study.people)
     for key in ("over_estimation", "time_mean", "d_prime", "trust"):
         for arm in study.conditions:
             rows = [row for row in block.rows if row[columns["condition"]] == arm.name]
             values = [row[columns[key]] for row in rows]
-            known = [value for value in values if value is not None]
-            found = study.retained.estimates.get(key, arm.name)
-            assert len(known) == found.participants
-            assert len(values) - len(known) == found.undefined
-            assert found.value is None or np.mean(known) == pytest.approx(found.value)
+            defined = [value for value in values if value is not None]
+            estimate = study.retained.estimates.get(key, arm.name)
+            assert len(defined) == estimate.participants
+            assert len(values) - len(defined) == estimate.undefined
+            assert estimate.value is None or np.mean(defined) == pytest.approx(estimate.value)
 
 
 def test_without_a_plan_everything_is_exploratory(study, page):
@@ -102,23 +108,31 @@ def test_without_a_plan_everything_is_exploratory(study, page):
     assert len(rows) == pairs * len(available)
     others = rows_of(table(page, "differences_these_items"))
     for row, other in zip(rows, others, strict=True):
-        for one in (row, other):
-            if one["p"]:
-                assert 0 < float(one["p"]) <= float(one["p_holm"]) <= 1
-                assert float(one["difference"]) == pytest.approx(_difference(one), rel=1e-9, abs=1e-12)
-                nothing = 1.0 if one["measure"] == "time_geometric" else 0.0
-                assert (float(one["low"]) <= nothing <= float(one["high"])) == (float(one["p"]) > 0.05)
+        for comparison in (row, other):
+            if comparison["p"]:
+                assert 0 < float(comparison["p"]) <= float(comparison["p_holm"]) <= 1
+                assert float(comparison["difference"]) == pytest.approx(
+                    _difference(comparison), rel=1e-9, abs=1e-12
+                )
+                nothing = 1.0 if comparison["measure"] == "time_geometric" else 0.0
+                assert (float(comparison["low"]) <= nothing <= float(comparison["high"])) == (
+                    float(comparison["p"]) > 0.05
+                )
     assert {row["target"] for row in rows_of(table(page, "omnibus"))} == {"these_items", "items_like_these"}
     assert "ground truth left out" in text
 
 
 @pytest.mark.usefixtures("no_posteriors")
 def test_many_conditions_are_compared_with_a_baseline(study):
-    """With a declared baseline, and by default above three conditions; the ground truth is none of them."""
+    """A declared baseline is compared with all other conditions.
+
+    Without a declaration, studies of more than three conditions have a baseline, too. The ground truth is
+    none of the compared conditions.
+    """
     plan = Plan(baseline="two", permutations=99)
-    found = infer(study, plan)
-    assert {(c.first, c.second) for c in found.family.comparisons} == {("two", "one"), ("two", "three")}
-    assert (found.declared, found.baseline) == (False, "two")
+    inference = infer(study, plan)
+    assert {(c.first, c.second) for c in inference.family.comparisons} == {("two", "one"), ("two", "three")}
+    assert (inference.declared, inference.baseline) == (False, "two")
     truth = next(condition.name for condition in study.conditions if condition.ground_truth)
     with pytest.raises(AnalysisError, match=f"baseline {truth!r} is not one of the compared conditions"):
         infer(study, Plan(baseline=truth))
@@ -126,11 +140,11 @@ def test_many_conditions_are_compared_with_a_baseline(study):
 
 @pytest.mark.usefixtures("no_posteriors")
 def test_four_systems_are_compared_with_the_first(tmp_path):
-    arms = {name: f"sys-{place}" for place, name in enumerate(("one", "two", "three", "four"))}
+    arms = {name: f"sys-{index}" for index, name in enumerate(("one", "two", "three", "four"))}
     folder = planted_study(tmp_path / "s", people=4, items=5, arms=arms)
-    found = infer(analyse(load_bundle(folder), Options(resamples=0)), None)
-    assert found.baseline == "one"
-    assert {c.first for c in found.family.comparisons} == {"one"}
+    inference = infer(analyse(load_bundle(folder), Options(resamples=0)), None)
+    assert inference.baseline == "one"
+    assert {c.first for c in inference.family.comparisons} == {"one"}
 
 
 def _difference(row):
@@ -176,31 +190,34 @@ def test_a_wrong_plan_names_file_and_field(tmp_path, fields, named):
 
 
 def test_models_are_fitted_or_refused_with_a_reason(inferred, page):
-    found = inferred
-    assert set(found.models) >= {"Rated correct", "Right rating", "Certainty"}
-    assert set(found.mixed) == {*found.models, "Completion time"}
+    inference = inferred
+    assert set(inference.models) >= {"Rated correct", "Right rating", "Certainty"}
+    assert set(inference.mixed) == {*inference.models, "Completion time"}
     text = words(section(page, "models"))
-    everything: list[Any] = [*found.models.items(), *found.mixed.items(), *found.bayes.items()]
+    everything: list[Any] = [*inference.models.items(), *inference.mixed.items(), *inference.bayes.items()]
     for label, model in everything:
         if model.reason:
             assert f"{label}, {model.method}: {model.reason}." in text
         else:
             assert len(model.contrasts) == 6
-    fitted = [label for label, model in everything[: -len(found.bayes)] if not model.reason]
+    fitted = [label for label, model in everything[: -len(inference.bayes)] if not model.reason]
     assert fitted
     assert {row["outcome"] for row in rows_of(table(page, "models"))} == set(fitted)
 
 
 def test_models_are_not_fitted_to_more_trials_than_they_can_take(study, monkeypatch):
     monkeypatch.setattr("analysis.study.inference.MOST_TRIALS", 10)
-    found = infer(study)
-    assert found.too_many == len(study.retained.trials)
-    assert not found.models
+    inference = infer(study)
+    assert inference.too_many == len(study.retained.trials)
+    assert not inference.models
     assert "Not fitted" in words(section(build_words(study), "models"))
 
 
 def test_estimates_of_r_stand_beside_ours(study, inferred):
-    """What refit.R wrote is read, from this script and these data only."""
+    """The section shows the estimates of refit.R beside ours.
+
+    They must come from this script and these data.
+    """
     path = study.bundle.path / ESTIMATES
     script = render_study_script(study)
     [fingerprint] = re.findall(r'script <- "(\w+)"', script)
@@ -240,11 +257,11 @@ def test_how_people_worked(study, page):
     trials = next(block for block in part.blocks if getattr(block, "name", "") == "trials")
     assert len(trials.rows) == len(study.trials)
     retained = [dict(zip(trials.header, row, strict=True)) for row in trials.rows]
-    kept = [row for row in retained if row["retained"] and row["condition"] == "one"]
+    selected = [row for row in retained if row["retained"] and row["condition"] == "one"]
     by_person: dict[str, list[float]] = {}
-    for row in kept:
+    for row in selected:
         by_person.setdefault(row["participant_id"], []).append(float(row["over_estimation"]))
-    mean = sum(sum(own) / len(own) for own in by_person.values()) / len(by_person)
+    mean = sum(sum(values) / len(values) for values in by_person.values()) / len(by_person)
     assert mean == pytest.approx(study.retained.estimates.get("over_estimation", "one").value)
 
 

@@ -57,7 +57,7 @@ def test_each_filled_cell_of_a_table_is_a_claim():
     declared: list[Claim[None]] = build_cell_claims(
         GRID, lambda row, column: None, labels={"a": "first"}, reason=lambda row, column: column
     )
-    assert [(each.row, each.column, each.published, each.reason) for each in declared] == [
+    assert [(cell.row, cell.column, cell.published, cell.reason) for cell in declared] == [
         ("x", "first", 0.71, "a"),
         ("x", "b", 0.5, "b"),
         ("y", "b", "3 × +", "b"),
@@ -79,7 +79,7 @@ def test_the_page_has_both_values_side_by_side():
     assert "Table 1,x,a,0.71,0.7," in files["tables/table_1_cells.csv"].decode()
     assert "why" in files["tables/section_2.csv"].decode()
     assert not any(
-        isinstance(block, Text) and not block.text for one in page.sections for block in one.blocks
+        isinstance(block, Text) and not block.text for section in page.sections for block in section.blocks
     )
 
 

@@ -15,10 +15,12 @@ from tests.analysis.data import real_data
 
 
 def reproduce(paper, out, *arguments):
-    """Runs the command and returns its results by place, row and column."""
+    """Run the command; return results by section, row and column, and counts."""
     assert main(["reproduce", paper, *map(str, arguments), "--out", str(out)]) == 0
-    found = json.loads((out / "reproduction.json").read_text("utf-8"))
-    return {(one["place"], one["row"], one["column"]): one for one in found["results"]}, found["counts"]
+    reproduction = json.loads((out / "reproduction.json").read_text("utf-8"))
+    return {
+        (result["place"], result["row"], result["column"]): result for result in reproduction["results"]
+    }, reproduction["counts"]
 
 
 @pytest.fixture(scope="module")
@@ -50,15 +52,18 @@ def test_the_released_study_reproduces_what_it_can(schuff):
     assert counts["same"] > 100
 
 
-def verdicts(results, place, row):
-    found = [one for (where, label, _), one in results.items() if where == place and label == row]
-    return {one["verdict"] for one in found}, len(found)
+def verdicts(results, section, row):
+    cells = [cell for (title, label, _), cell in results.items() if title == section and label == row]
+    return {cell["verdict"] for cell in cells}, len(cells)
 
 
 def test_rows_of_correlations_follow_from_release_and_text(schuff):
-    """The twelve standard scores of seven rows; the other three need how often each answer was right."""
+    """Seven rows of correlations follow from the release and the text.
+
+    They hold the twelve standard scores. The other three rows need how often each answer was right.
+    """
     results = schuff[1]
-    place = "Appendix H, correlations, standard scores"
+    section = "Appendix H, correlations, standard scores"
     for row in (
         "Completion time, mean",
         "Fraction of correct ratings",
@@ -68,16 +73,19 @@ def test_rows_of_correlations_follow_from_release_and_text(schuff):
         "True positives, of all responses",
         "True negatives, of all responses",
     ):
-        assert verdicts(results, place, row) == ({"same"}, 12), row
-    assert verdicts(results, place, "User F1") == ({"not reproducible"}, 12)
+        assert verdicts(results, section, row) == ({"same"}, 12), row
+    assert verdicts(results, section, "User F1") == ({"not reproducible"}, 12)
 
 
 def test_the_two_questions_decide_true_positives_and_negatives(schuff):
-    """The shares of answers that the text implies are whole numbers of 23 questions, and not of 25."""
+    """The text implies whole numbers of right answers of 23 questions.
+
+    They are not whole numbers of 25 questions.
+    """
     results = schuff[1]
-    place = "Appendix H, correlations, standard scores with all questions"
+    section = "Appendix H, correlations, standard scores with all questions"
     for row in ("True positives, of all responses", "True negatives, of all responses"):
-        assert "differs" in verdicts(results, place, row)[0]
+        assert "differs" in verdicts(results, section, row)[0]
     implied = "Right answers of {} that the text implies, of {} questions"
     for system, right in (("Qi-2019", 17), ("Select & Forget", 19), ("regularized", 18)):
         assert results["Section 6.5", implied.format(system, 23), ""]["ours"] == pytest.approx(
@@ -89,9 +97,12 @@ def test_the_two_questions_decide_true_positives_and_negatives(schuff):
 
 
 def test_no_other_pair_of_questions_fits_as_well(schuff):
-    """Of the pairs that discard 121 responses, only one gives the printed row and whole right answers."""
-    kept = analyse(load_bundle(schuff[0] / "bundle"), Options(resamples=0)).retained.trials
-    rated = kept.assign(rated=kept["rated_correct"].astype(float))
+    """Only one pair of questions gives the printed row and whole answers.
+
+    Of the pairs that discard 121 responses, no other has this row and whole numbers of right answers.
+    """
+    trials = analyse(load_bundle(schuff[0] / "bundle"), Options(resamples=0)).retained.trials
+    rated = trials.assign(rated=trials["rated_correct"].astype(float))
     table = rated.pivot(index=["condition", "participant_id"], columns="item_id", values="rated")
     printed, over = PEARSON.rows["tp"][:12], PAPER.grids["deltas"].numbers("over_estimation")
     false = np.array(PAPER.grids["deltas"].numbers("fp"))
@@ -112,17 +123,19 @@ def test_no_other_pair_of_questions_fits_as_well(schuff):
 
 def test_exchanged_columns_explain_the_proposed_scores(schuff):
     results = schuff[1]
-    place = "Appendix H, correlations, proposed scores"
+    section = "Appendix H, correlations, proposed scores"
     for row in ("Completion time, mean", "Over-estimation", "False positives, of all responses"):
-        assert "differs" in verdicts(results, place, row)[0]
-        exchanged = f"{place} with Qi-2019 and Select & Forget exchanged"
+        assert "differs" in verdicts(results, section, row)[0]
+        exchanged = f"{section} with Qi-2019 and Select & Forget exchanged"
         assert verdicts(results, exchanged, row)[0] == {"same", "not reproducible"}  # FaRM(1) is not printed
 
 
 def test_ranks_of_the_known_measures_have_the_printed_marks(schuff):
     results = schuff[1]
     marks = {
-        row: one["verdict"] for (place, row, _), one in results.items() if place.startswith("Section 6.6")
+        row: result["verdict"]
+        for (section, row, _), result in results.items()
+        if section.startswith("Section 6.6")
     }
     assert list(marks.values()).count("same") == 7
     assert list(marks.values()).count("not reproducible") == 3
@@ -154,10 +167,12 @@ def test_the_released_gold_reproduces_what_it_can(subramanian):
 def test_the_overall_column_of_drop_counts_arguments_twice(subramanian):
     results = subramanian[0]
     overall = {
-        row: one for (place, row, column), one in results.items() if (place, column) == ("Table 2", "overall")
+        row: result
+        for (section, row, column), result in results.items()
+        if (section, column) == ("Table 2", "overall")
     }
-    assert [one["verdict"] for one in overall.values()].count("same") == 4
-    (other,) = [one for one in overall.values() if one["verdict"] == "differs"]
+    assert [result["verdict"] for result in overall.values()].count("same") == 4
+    (other,) = [result for result in overall.values() if result["verdict"] == "differs"]
     assert "counted once it is 7.89" in other["reason"]
 
 
@@ -167,7 +182,7 @@ def test_the_released_examples_reproduce_the_notebook(tmp_path, capsys):
     assert capsys.readouterr().out.startswith("89 values: ")
     accuracy = results["Section Bias in NLVR2", "Accuracy of the majority label of each pair (%)", ""]
     assert (accuracy["published"], accuracy["verdict"]) == (83.53, "same")
-    same = [row for (_, row, _), one in results.items() if one["verdict"] == "same"]
+    same = [row for (_, row, _), result in results.items() if result["verdict"] == "same"]
     assert {"Balanced examples", "The released unbalanced examples are those of the rule"} <= set(same)
     assert verdicts(results, "Table of pair frequencies, training set", "2") == ({"not reproducible"}, 5)
     assert counts["differs"] == 1

@@ -166,14 +166,14 @@ def test_error_propagation():
         (False, [], gold),
         (True, [], gold),
     ]
-    found = farm_loca.error_propagation(records)
-    assert (found.all_facts, found.no_facts, found.questions) == (2, 3, 6)
-    assert found.em_all_facts == 0.5
-    assert found.em_no_facts == pytest.approx(1 / 3)
+    propagation = farm_loca.error_propagation(records)
+    assert (propagation.all_facts, propagation.no_facts, propagation.questions) == (2, 3, 6)
+    assert propagation.em_all_facts == 0.5
+    assert propagation.em_no_facts == pytest.approx(1 / 3)
 
 
 def test_error_propagation_undefined_and_refused():
-    found = farm_loca.error_propagation([(True, [("A", 0)], [("A", 0), ("B", 0)])])
-    assert (found.em_all_facts, found.em_no_facts) == (None, None)
+    propagation = farm_loca.error_propagation([(True, [("A", 0)], [("A", 0), ("B", 0)])])
+    assert (propagation.em_all_facts, propagation.em_no_facts) == (None, None)
     with pytest.raises(ValueError, match="record 0: gold facts may not be empty"):
         farm_loca.error_propagation([(True, [], [])])

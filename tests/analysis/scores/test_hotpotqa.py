@@ -1,4 +1,7 @@
-"""The official HotpotQA scores: semantics, malformed input, and a second reading on real predictions."""
+"""The official HotpotQA scores: semantics and malformed input.
+
+A second reading agrees on real predictions.
+"""
 
 import json
 import math
@@ -149,11 +152,14 @@ def test_an_index_compares_as_in_python():
 
 
 def second_reading(gold, predictions):
-    """The official evaluation written down once more, loop by loop, sharing nothing with the module."""
+    """Compute the official evaluation once more, loop by loop.
+
+    It shares nothing with the module.
+    """
 
     def plain(text):
-        kept = "".join(character for character in text.lower() if character not in set(punctuation))
-        return " ".join(re.sub(r"\b(a|an|the)\b", " ", kept).split())
+        bare = "".join(character for character in text.lower() if character not in set(punctuation))
+        return " ".join(re.sub(r"\b(a|an|the)\b", " ", bare).split())
 
     def overlap(n_common, n_predicted, n_gold):
         p = n_common / n_predicted if n_predicted else 0

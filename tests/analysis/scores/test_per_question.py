@@ -1,4 +1,7 @@
-"""Scores question by question: the same scores again, their intervals, and what does not fit."""
+"""Scores question by question: the same scores again, with intervals.
+
+Mistakes in the table are named.
+"""
 
 import csv
 
@@ -22,7 +25,10 @@ SYSTEMS = ("sys-1", "sys-2", "sys-3")
 
 
 def table_of(rng, questions=200, systems=SYSTEMS):
-    """Rows with em, FaRM(4)'s changes, the answer's place and a difference of probabilities."""
+    """Return random scores of questions.
+
+    The columns are em, the changes of FaRM(4), the answer's place and a difference of probabilities.
+    """
     rows = []
     for system in systems:
         for number in range(questions):
@@ -43,41 +49,44 @@ def read(table, folder):
 
 
 def scores_of(table):
-    """By the formulas of analysis.scores.farm_loca."""
-    found = {}
-    for system, own in table.groupby("system"):
-        c_rel, c_irr = own["c_rel_4"].mean(), own["c_irr_4"].mean()
-        spans, inside, outside = (own[name].sum() for name in ("span_answer", "inside", "outside"))
-        found[system] = {
-            "em": own["em"].mean(), "c_rel_4": c_rel, "c_irr_4": c_irr, "farm_4": c_rel / (1 + c_irr),
+    """Compute the scores by the formulas of analysis.scores.farm_loca."""
+    scores = {}
+    for system, rows in table.groupby("system"):
+        c_rel, c_irr = rows["c_rel_4"].mean(), rows["c_irr_4"].mean()
+        spans, inside, outside = (rows[name].sum() for name in ("span_answer", "inside", "outside"))
+        scores[system] = {
+            "em": rows["em"].mean(), "c_rel_4": c_rel, "c_irr_4": c_irr, "farm_4": c_rel / (1 + c_irr),
             "loca": inside / (spans + outside), "loca_inside": inside / spans,
-            "loca_outside": outside / spans, "comprehensiveness": own["comprehensiveness"].mean(),
+            "loca_outside": outside / spans, "comprehensiveness": rows["comprehensiveness"].mean(),
         }  # fmt: skip
-    return found
+    return scores
 
 
 def test_it_works(tmp_path):
     table = read(table_of(np.random.default_rng(1)), tmp_path)
     expected = scores_of(table)
     check_agreement(table, expected)
-    found = score_replicates(table, SYSTEMS, rng=np.random.default_rng(2), resamples=2000)
+    replicates = score_replicates(table, SYSTEMS, rng=np.random.default_rng(2), resamples=2000)
     for key in expected["sys-1"]:
         for column, system in enumerate(SYSTEMS):
-            draws = found[key][:, column]
+            draws = replicates[key][:, column]
             assert draws.mean() == pytest.approx(expected[system][key], abs=4 * draws.std() / np.sqrt(2000))
     # A share's bootstrap has the binomial's spread.
     share = expected["sys-1"]["em"]
-    assert found["em"][:, 0].std() == pytest.approx(np.sqrt(share * (1 - share) / 200), rel=0.06)
-    assert np.isnan(found["f1"]).all()
+    assert replicates["em"][:, 0].std() == pytest.approx(np.sqrt(share * (1 - share) / 200), rel=0.06)
+    assert np.isnan(replicates["f1"]).all()
 
 
 def test_the_formulas_are_those_of_the_scores(tmp_path):
-    """FaRM and LocA as analysis.scores.farm_loca has them, from the same questions."""
+    """FaRM and LocA are those of analysis.scores.farm_loca.
+
+    Both sides use the same questions.
+    """
     table = table_of(np.random.default_rng(3), questions=50, systems=("sys-1",))
-    asked = list(table["question_id"])
-    answers = dict.fromkeys(asked, "a")
+    question_ids = list(table["question_id"])
+    answers = dict.fromkeys(question_ids, "a")
     changed = {
-        name: {4: {q: "b" if flag else "a" for q, flag in zip(asked, table[name], strict=True)}}
+        name: {4: {q: "b" if flag else "a" for q, flag in zip(question_ids, table[name], strict=True)}}
         for name in ("c_rel_4", "c_irr_4")
     }
     farm = farm_loca.farm(answers, changed["c_rel_4"], changed["c_irr_4"])
@@ -95,22 +104,25 @@ def test_the_formulas_are_those_of_the_scores(tmp_path):
 def test_all_systems_of_a_replicate_have_the_same_questions(tmp_path):
     table = table_of(np.random.default_rng(4), systems=("sys-1",))
     same = pd.concat([table, table.assign(system="sys-2")])
-    found = score_replicates(
+    replicates = score_replicates(
         read(same, tmp_path), ("sys-1", "sys-2"), rng=np.random.default_rng(5), resamples=50
     )
-    assert (found["em"][:, 0] == found["em"][:, 1]).all()
-    assert (found["loca"][:, 0] == found["loca"][:, 1]).all()
+    assert (replicates["em"][:, 0] == replicates["em"][:, 1]).all()
+    assert (replicates["loca"][:, 0] == replicates["loca"][:, 1]).all()
 
 
 def test_coverage():
-    """Percentile intervals of a share, of FaRM and of LocA over 150 questions, in 300 simulated data sets."""
+    """Percentile intervals have nominal coverage in 300 simulated data sets.
+
+    They are those of a share, of FaRM and of LocA over 150 questions.
+    """
     rng, held, studies = np.random.default_rng(6), {"em": 0, "farm_4": 0, "loca": 0}, 300
     truth = {"em": 0.5, "farm_4": 0.7 / 1.1, "loca": 0.54 / (0.9 + 0.18)}
     for _ in range(studies):
         table = table_of(rng, questions=150, systems=("sys-1",)).reindex(columns=[c.name for c in COLUMNS])
-        found = score_replicates(table, ("sys-1",), rng=rng, resamples=400)
+        replicates = score_replicates(table, ("sys-1",), rng=rng, resamples=400)
         for key in held:
-            low, high = np.quantile(found[key][:, 0], [0.025, 0.975])
+            low, high = np.quantile(replicates[key][:, 0], [0.025, 0.975])
             held[key] += low <= truth[key] <= high
     for key, hits in held.items():
         assert stats.binom.ppf(0.001, studies, 0.935) <= hits <= stats.binom.ppf(0.999, studies, 0.965), key
@@ -118,9 +130,9 @@ def test_coverage():
 
 def test_a_system_without_rows_has_no_replicates(tmp_path):
     table = read(table_of(np.random.default_rng(7), questions=20, systems=("sys-1",)), tmp_path)
-    found = score_replicates(table, ("sys-1", "sys-9"), rng=np.random.default_rng(8), resamples=10)
-    assert np.isfinite(found["em"][:, 0]).all()
-    assert np.isnan(found["em"][:, 1]).all()
+    replicates = score_replicates(table, ("sys-1", "sys-9"), rng=np.random.default_rng(8), resamples=10)
+    assert np.isfinite(replicates["em"][:, 0]).all()
+    assert np.isnan(replicates["em"][:, 1]).all()
 
 
 def test_what_does_not_fit_is_named(tmp_path):
@@ -174,7 +186,10 @@ def test_other_scores_leave_the_bundles_questions_out(tmp_path):
 
 
 def test_the_commands(tmp_path, capsys):
-    """xqa-scores writes a table that the report takes, and its means are the scores."""
+    """xqa-scores writes a table that the report takes.
+
+    The means of the table are the scores.
+    """
     gold = [
         {"_id": f"q{i}", "answer": "yes" if i % 3 else "no", "supporting_facts": [["A", i]]} for i in range(9)
     ]

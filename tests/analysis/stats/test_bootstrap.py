@@ -42,7 +42,10 @@ def test_memory_is_bounded_by_chunks(monkeypatch):
 
 
 def test_percentiles_make_up_for_few_units():
-    """Normal samples of five: the widened percentiles of their mean hold the truth, the plain ones do not."""
+    """Widened percentiles of a mean of five hold the truth; plain ones do not.
+
+    The samples are normal.
+    """
     rng, studies = np.random.default_rng(3), 600
     wide, held, plain = widen_level(0.95, 5), 0, 0
     for _ in range(studies):
@@ -90,26 +93,26 @@ def test_percentile_interval():
     assert percentile_interval(np.array([])) is None
 
 
-def skewed(seed=1, size=25):
+def draw_skewed_values(seed=1, size=25):
     return np.random.default_rng(seed).lognormal(0, 1, size)
 
 
 def test_bca_as_scipy():
     """One sample: the same replicates give scipy's BCa interval."""
-    data = skewed()
+    values = draw_skewed_values()
     reference = stats.bootstrap(
-        (data,), np.mean, method="BCa", n_resamples=2000, rng=np.random.default_rng(2), axis=-1
+        (values,), np.mean, method="BCa", n_resamples=2000, rng=np.random.default_rng(2), axis=-1
     )
-    found = bootstrap_interval(
-        reference.bootstrap_distribution, data.mean(), [leave_one_out_means(data)], method="bca"
+    interval = bootstrap_interval(
+        reference.bootstrap_distribution, values.mean(), [leave_one_out_means(values)], method="bca"
     )
-    interval = reference.confidence_interval
-    assert (found.method, found.reason) == ("bca", "")
-    assert found.bounds == pytest.approx((interval.low, interval.high))
+    expected = reference.confidence_interval
+    assert (interval.method, interval.reason) == ("bca", "")
+    assert interval.bounds == pytest.approx((expected.low, expected.high))
 
 
 def test_bca_of_two_samples_as_scipy():
-    first, second = skewed(1, 12), skewed(2, 30)
+    first, second = draw_skewed_values(1, 12), draw_skewed_values(2, 30)
 
     def statistic(x, y, axis=-1):
         return np.mean(y, axis=axis) - np.mean(x, axis=axis)
@@ -118,30 +121,33 @@ def test_bca_of_two_samples_as_scipy():
         (first, second), statistic, method="BCa", n_resamples=2000, rng=np.random.default_rng(3)
     )
     left_out = [second.mean() - leave_one_out_means(first), leave_one_out_means(second) - first.mean()]
-    found = bootstrap_interval(reference.bootstrap_distribution, second.mean() - first.mean(), left_out)
-    assert found.bounds == pytest.approx(tuple(reference.confidence_interval))
+    interval = bootstrap_interval(reference.bootstrap_distribution, second.mean() - first.mean(), left_out)
+    assert interval.bounds == pytest.approx(tuple(reference.confidence_interval))
 
 
 def test_bca_covers_a_skewed_mean_better():
-    """A mean of 20 lognormal values: BCa shifts the percentile interval to where the long tail is."""
+    """BCa shifts the percentile interval to where the long tail is.
+
+    The mean is that of 20 lognormal values.
+    """
     rng, studies = np.random.default_rng(4), 300
     covered = {"percentile": 0, "bca": 0}
     for _ in range(studies):
-        data = rng.lognormal(0, 1, 20)
-        draws = data[rng.integers(0, 20, (500, 20))].mean(axis=1)
+        values = rng.lognormal(0, 1, 20)
+        draws = values[rng.integers(0, 20, (500, 20))].mean(axis=1)
         for method in covered:
-            found = bootstrap_interval(draws, data.mean(), [leave_one_out_means(data)], method=method)
-            covered[method] += found.low <= np.exp(0.5) <= found.high
+            interval = bootstrap_interval(draws, values.mean(), [leave_one_out_means(values)], method=method)
+            covered[method] += interval.low <= np.exp(0.5) <= interval.high
     assert covered["bca"] > covered["percentile"]
     assert covered["bca"] >= stats.binom.ppf(0.01, studies, 0.85)  # still short with 20 values
 
 
 def test_where_bca_is_undefined_the_percentile_interval_and_a_reason():
     draws, left_out = np.arange(1000.0), [np.arange(5.0)]
-    found = bootstrap_interval(draws, -1.0, left_out)
-    assert found.method == "percentile"
-    assert found.reason == "BCa is undefined: all bootstrap replicates lie above the estimate"
-    assert found.bounds == percentile_interval(draws)
+    interval = bootstrap_interval(draws, -1.0, left_out)
+    assert interval.method == "percentile"
+    assert interval.reason == "BCa is undefined: all bootstrap replicates lie above the estimate"
+    assert interval.bounds == percentile_interval(draws)
     assert "lie below" in bootstrap_interval(draws, 1000.0, left_out).reason
     assert "no single participant" in bootstrap_interval(draws, 500.0, [np.ones(5)]).reason
     assert "without some participant" in bootstrap_interval(draws, 500.0, [np.array([1, np.nan])]).reason

@@ -1,4 +1,8 @@
-"""Effect sizes: against R and scipy, coverage by simulation, what must not change them, and refusals."""
+"""Effect sizes agree with R and scipy; their intervals cover the truth.
+
+Coverage is simulated. Another unit or order of participants changes nothing, and effects that are
+undefined have a reason.
+"""
 
 # mypy: disable-error-code="operator"
 # A None where a test expects a value fails the test by itself.
@@ -32,40 +36,40 @@ B = [61.5, 48.8, 80.2, 75.4, 66.1, 59.7, 90.3]
 
 
 def test_hedges_g():
-    found = hedges_g(A, B)
-    assert found.estimate == pytest.approx(1.213950349386)
-    assert found.interval == pytest.approx((0.143265881025, 2.397083944182))
-    assert found.n == (8, 7)
-    assert "normal" in " ".join(found.assumptions)
+    g = hedges_g(A, B)
+    assert g.estimate == pytest.approx(1.213950349386)
+    assert g.interval == pytest.approx((0.143265881025, 2.397083944182))
+    assert g.n == (8, 7)
+    assert "normal" in " ".join(g.assumptions)
 
 
 def test_welch():
-    found = welch_difference(A, B)
-    assert found.estimate == pytest.approx(np.mean(B) - np.mean(A))
-    assert found.p == pytest.approx(0.0312529563)
-    assert found.interval == pytest.approx((1.73808937775, 30.67619633654))
+    difference = welch_difference(A, B)
+    assert difference.estimate == pytest.approx(np.mean(B) - np.mean(A))
+    assert difference.p == pytest.approx(0.0312529563)
+    assert difference.interval == pytest.approx((1.73808937775, 30.67619633654))
     assert welch_difference(A, B, level=0.9).interval == pytest.approx((4.38622822627, 28.02805748801))
 
 
 def test_ratio():
-    found = ratio_of_geometric_means(A, B)
-    assert found.estimate == pytest.approx(1.30990465533)
-    assert found.interval == pytest.approx((1.03637974222, 1.65561920612))
+    ratio = ratio_of_geometric_means(A, B)
+    assert ratio.estimate == pytest.approx(1.30990465533)
+    assert ratio.interval == pytest.approx((1.03637974222, 1.65561920612))
 
 
 def test_cliffs_delta():
-    found = cliffs_delta(A, B)
-    assert found.estimate == pytest.approx(0.6428571428571)
-    assert found.interval == pytest.approx((0.0389494999409, 0.9027873416047))
+    delta = cliffs_delta(A, B)
+    assert delta.estimate == pytest.approx(0.6428571428571)
+    assert delta.interval == pytest.approx((0.0389494999409, 0.9027873416047))
 
 
 def test_superiority_is_what_the_rank_test_counts():
     rng = np.random.default_rng(1)
     first, second = rng.integers(1, 6, 30), rng.integers(2, 6, 20)  # with ties
-    found = probability_of_superiority(first, second)
+    superiority = probability_of_superiority(first, second)
     u = stats.mannwhitneyu(second, first).statistic
-    assert found.estimate == pytest.approx(u / 600)
-    assert found.interval[0] < found.estimate < found.interval[1]
+    assert superiority.estimate == pytest.approx(u / 600)
+    assert superiority.interval[0] < superiority.estimate < superiority.interval[1]
 
 
 def test_delta_of_all_pairs():
@@ -83,9 +87,9 @@ def test_delta_of_all_pairs():
     t = stats.t.ppf(0.975, 28)
     half = t * np.sqrt(variance) * np.sqrt((1 - delta**2) ** 2 + t**2 * variance)
     bounds = (delta - delta**3 + np.array([-half, half])) / (1 - delta**2 + t**2 * variance)
-    found = cliffs_delta(first, second)
-    assert found.estimate == pytest.approx(delta)
-    assert found.interval == pytest.approx(tuple(bounds))
+    finding = cliffs_delta(first, second)
+    assert finding.estimate == pytest.approx(delta)
+    assert finding.interval == pytest.approx(tuple(bounds))
 
 
 @pytest.mark.parametrize(
@@ -97,7 +101,10 @@ def test_delta_of_all_pairs():
     ],
 )
 def test_intervals_cover_the_truth_as_often_as_they_say(effect, truth, exact):
-    """15 against 15 normal values, d = 0.8. Feng and Cliff's interval is approximate: 93 to 97 % will do."""
+    """Intervals of 15 against 15 normal values cover the true effect.
+
+    It is d = 0.8. Feng and Cliff's interval is approximate: 93 to 97 % will do.
+    """
     rng, studies = np.random.default_rng(3), 400
     covered = 0
     for _ in range(studies):
@@ -138,38 +145,38 @@ def test_another_unit_and_another_order_change_nothing(effect):
 
 
 def test_undefined_values_are_left_out():
-    found = hedges_g([*A, np.nan], [np.nan, *B])
-    assert found == hedges_g(A, B)
+    g = hedges_g([*A, np.nan], [np.nan, *B])
+    assert g == hedges_g(A, B)
 
 
 @pytest.mark.parametrize("effect", [hedges_g, cliffs_delta, ratio_of_geometric_means, welch_difference])
 def test_too_few_participants_are_refused(effect):
-    found = effect([1.0, np.nan], [2.0, 3.0, 4.0])
-    assert (found.estimate, found.interval, found.p) == (None, None, None)
-    assert found.reason == (
+    finding = effect([1.0, np.nan], [2.0, 3.0, 4.0])
+    assert (finding.estimate, finding.interval, finding.p) == (None, None, None)
+    assert finding.reason == (
         "each condition needs at least 2 participants with a defined value; there are 1 and 3"
     )
 
 
 @pytest.mark.parametrize("effect", [hedges_g, ratio_of_geometric_means, welch_difference])
 def test_values_without_spread_are_refused(effect):
-    found = effect([0.7, 0.7, 0.7], [0.9, 0.9])
-    assert (found.estimate, found.interval) == (None, None)
-    assert "do not vary within either condition" in found.reason
+    finding = effect([0.7, 0.7, 0.7], [0.9, 0.9])
+    assert (finding.estimate, finding.interval) == (None, None)
+    assert "do not vary within either condition" in finding.reason
 
 
 def test_delta_without_overlap_has_no_interval():
-    found = cliffs_delta([1, 2, 3], [4, 5, 6])
-    assert (found.estimate, found.interval) == (1.0, None)
-    assert "no value of one condition reaches the other's" in found.reason
+    delta = cliffs_delta([1, 2, 3], [4, 5, 6])
+    assert (delta.estimate, delta.interval) == (1.0, None)
+    assert "no value of one condition reaches the other's" in delta.reason
     assert cliffs_delta([2, 2], [2, 2]).reason == "every participant has the same value"
 
 
 def test_an_effect_beyond_reach_is_refused_and_p_is_never_zero():
     first = np.linspace(0, 1e-7, 5)
-    found = hedges_g(first, first + 1e6)
-    assert found.interval is None
-    assert "out of reach" in found.reason
+    g = hedges_g(first, first + 1e6)
+    assert g.interval is None
+    assert "out of reach" in g.reason
     assert welch_difference(first, first + 1e6).p > 0
 
 

@@ -1,4 +1,7 @@
-"""Two one-sided tests: against R, type-I error at the margin, and what a failure does not show."""
+"""Two one-sided tests of equivalence agree with R and keep their level.
+
+A test that does not show equivalence does not show a difference either.
+"""
 
 # mypy: disable-error-code="operator"
 # A None where a test expects a value fails the test by itself.
@@ -12,45 +15,48 @@ from tests.analysis.stats.test_effect_sizes import A, B
 
 
 def test_against_r():
-    """R 4.2.2, with a and b of test_effects.py.
+    """R 4.2.2, with a and b of test_effect_sizes.py.
 
     t.test(b, a, mu = -30, alternative = "greater")$p.value   # 9.15938577492e-06
     t.test(b, a, mu = 30, alternative = "less")$p.value       # 0.029933831141
     t.test(b, a, conf.level = .9)$conf.int                    # 4.38622822627 to 28.02805748801
     """
-    found = equivalence(A, B, (-30, 30))
-    assert found.p_above_lower == pytest.approx(9.15938577492e-06)
-    assert found.p_below_upper == pytest.approx(0.029933831141)
-    assert found.p == found.p_below_upper
-    assert found.interval == pytest.approx((4.38622822627, 28.02805748801))
-    assert found.equivalent is True
-    assert found.sentence == (
+    finding = equivalence(A, B, (-30, 30))
+    assert finding.p_above_lower == pytest.approx(9.15938577492e-06)
+    assert finding.p_below_upper == pytest.approx(0.029933831141)
+    assert finding.p == finding.p_below_upper
+    assert finding.interval == pytest.approx((4.38622822627, 28.02805748801))
+    assert finding.equivalent is True
+    assert finding.sentence == (
         "The conditions are equivalent within -30 to 30 (two one-sided tests, p = 0.0299)."
     )
 
 
 @pytest.mark.parametrize("upper", [20.0, 28.0, 28.1, 40.0])
 def test_test_and_interval_agree(upper):
-    found = equivalence(A, B, (-40, upper))
-    assert found.equivalent == (found.interval[1] < upper)
+    finding = equivalence(A, B, (-40, upper))
+    assert finding.equivalent == (finding.interval[1] < upper)
 
 
 def test_what_is_not_shown_to_be_equivalent_is_not_called_different():
-    found = equivalence(A, B, (-20, 20))
-    assert not found.equivalent
-    assert "does not show a difference either" in found.sentence
+    finding = equivalence(A, B, (-20, 20))
+    assert not finding.equivalent
+    assert "does not show a difference either" in finding.sentence
 
 
 def test_a_ratio_is_tested_on_the_log_scale():
-    found = equivalence(A, B, (0.5, 2.0), ratio=True)
+    finding = equivalence(A, B, (0.5, 2.0), ratio=True)
     plain = equivalence(np.log(A), np.log(B), (np.log(0.5), np.log(2.0)))
-    assert found.p == pytest.approx(plain.p)
-    assert found.estimate == pytest.approx(np.exp(plain.estimate))
-    assert found.interval == pytest.approx(tuple(np.exp(plain.interval)))
+    assert finding.p == pytest.approx(plain.p)
+    assert finding.estimate == pytest.approx(np.exp(plain.estimate))
+    assert finding.interval == pytest.approx(tuple(np.exp(plain.interval)))
 
 
 def test_type_one_error_at_the_margin():
-    """With a true difference of exactly the margin, equivalence is claimed in at most 5 % of studies."""
+    """At most 5 % of studies claim equivalence at the margin.
+
+    The true difference is exactly the margin.
+    """
     rng, studies = np.random.default_rng(1), 1000
     claimed = sum(
         bool(equivalence(rng.normal(0, 1, 15), rng.normal(1, 2, 25), (-1, 1)).equivalent)
@@ -77,9 +83,9 @@ def test_metamorphic():
 
 
 def test_refusals():
-    found = equivalence([1.0], [1.0, 2.0], (-1, 1))
-    assert (found.p, found.equivalent) == (None, None)
-    assert found.sentence.startswith("Equivalence within -1 to 1 was not tested: each condition needs at")
+    finding = equivalence([1.0], [1.0, 2.0], (-1, 1))
+    assert (finding.p, finding.equivalent) == (None, None)
+    assert finding.sentence.startswith("Equivalence within -1 to 1 was not tested: each condition needs at")
     assert "do not vary" in equivalence([1, 1], [1, 1], (-1, 1)).reason
     assert equivalence([0.0, 1e-9], [0.0, 1e-9], (-1e3, 1e3)).p > 0
 

@@ -1,4 +1,7 @@
-"""Two conditions that the same participants saw: against R and by hand, coverage, refusals."""
+"""Comparisons within participants agree with R and by hand.
+
+The same participants saw both conditions. Intervals cover the truth, and too few pairs are refused.
+"""
 
 # mypy: disable-error-code="operator, misc"
 # A None where a test expects a value fails the test by itself.
@@ -40,10 +43,10 @@ def test_against_r():
     t.test(b, a, paired = TRUE, mu = 1, alternative = "greater")$p.value   # 0.048806527142
     t.test(b, a, paired = TRUE, mu = 4, alternative = "less")$p.value      # 0.00373886416565
     """
-    found = paired_difference(A, B)
-    assert found.estimate == pytest.approx(2.05)
-    assert found.interval == pytest.approx((0.764899153014, 3.335100846986))
-    assert found.p == pytest.approx(0.00567163206683)
+    difference = paired_difference(A, B)
+    assert difference.estimate == pytest.approx(2.05)
+    assert difference.interval == pytest.approx((0.764899153014, 3.335100846986))
+    assert difference.p == pytest.approx(0.00567163206683)
     assert sign_flip_test(A, B, rng=rng()).p == pytest.approx(0.01171875)
     g = average_g(A, B)
     assert g.estimate == pytest.approx(0.5478892148337)
@@ -58,17 +61,17 @@ def test_against_r():
 def test_swaps_against_all_of_them_by_hand():
     change = np.array([0.3, -0.1, 0.4, 0.2, 0.0, 0.25])
     extreme = [abs(np.dot(signs, change)) >= abs(change.sum()) - 1e-9 for signs in product((-1, 1), repeat=6)]
-    found = sign_flip_test(np.zeros(6), change, rng=rng())
-    assert found.p == pytest.approx(np.mean(extreme))
-    assert "all swaps" in found.method
+    finding = sign_flip_test(np.zeros(6), change, rng=rng())
+    assert finding.p == pytest.approx(np.mean(extreme))
+    assert "all swaps" in finding.method
 
 
 def test_random_swaps_estimate_the_share_of_all():
     values = np.random.default_rng(3).normal(0.5, 1, 17)
-    found = sign_flip_test(np.zeros(17), values, rng=rng(), permutations=9_999)
+    finding = sign_flip_test(np.zeros(17), values, rng=rng(), permutations=9_999)
     signs = np.array(list(product((-1.0, 1.0), repeat=17))[: 2**16])  # the other half mirrors these
     exact = np.mean(np.abs(signs @ values) >= abs(values.sum()) - 1e-9)
-    assert found.p == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 9_999) + 1e-4)
+    assert finding.p == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 9_999) + 1e-4)
     assert sign_flip_test(np.zeros(20), np.ones(20), rng=rng(), permutations=99).p == pytest.approx(0.01)
     smallest = sign_flip_test(np.zeros(6), np.arange(1.0, 7.0), rng=rng()).p
     assert smallest == pytest.approx(2 / 64)  # every pattern of signs has its mirror image
@@ -87,27 +90,30 @@ def test_what_must_not_change_the_result():
 
 
 def test_order_within_participants():
-    found, delta = superiority_within(A, B), delta_within(A, B)
-    assert found.estimate == 0.8
+    superiority, delta = superiority_within(A, B), delta_within(A, B)
+    assert superiority.estimate == 0.8
     assert delta.estimate == pytest.approx(0.6)
-    low, high = found.interval
+    low, high = superiority.interval
     assert (low, high) == pytest.approx((0.4901625, 0.9433178), abs=1e-6)  # prop.test(8, 10, correct = FALSE)
     assert delta.interval == pytest.approx((2 * low - 1, 2 * high - 1))
     assert superiority_within(A, A).estimate == 0.5
 
 
 def test_ratios_are_of_the_same_person():
-    found = ratio_within(A, B)
+    ratio = ratio_within(A, B)
     logs = np.log(np.array(B) / np.array(A))
-    assert found.estimate == pytest.approx(np.exp(logs.mean()))
-    assert np.log(found.interval) == pytest.approx(stats.t.interval(0.95, 9, logs.mean(), stats.sem(logs)))
+    assert ratio.estimate == pytest.approx(np.exp(logs.mean()))
+    assert np.log(ratio.interval) == pytest.approx(stats.t.interval(0.95, 9, logs.mean(), stats.sem(logs)))
     with pytest.raises(ValueError, match="not positive"):
         ratio_within([1, 0], [1, 2])
 
 
 @pytest.mark.parametrize("people", [6, 20])
 def test_the_interval_of_g_holds_the_truth(people):
-    """500 studies of normal values with a correlation of 0.6 and a true standardised change of 0.8."""
+    """The interval of g holds the true standardised change of 0.8.
+
+    The values of the 500 studies are normal with a correlation of 0.6.
+    """
     draw, held = np.random.default_rng(people), 0
     for _ in range(500):
         before, after = draw.multivariate_normal([0, 0.8], [[1, 0.6], [0.6, 1]], people).T
@@ -119,8 +125,8 @@ def test_the_interval_of_g_holds_the_truth(people):
 def test_swaps_keep_their_level_with_skewed_values():
     draw, rejected = np.random.default_rng(5), 0
     for _ in range(300):
-        own = draw.exponential(1, 8)
-        before, after = own + draw.exponential(1, 8), own + draw.exponential(1, 8)
+        baselines = draw.exponential(1, 8)
+        before, after = baselines + draw.exponential(1, 8), baselines + draw.exponential(1, 8)
         rejected += sign_flip_test(before, after, rng=draw).p <= 0.05
     assert rejected <= stats.binom.ppf(0.999, 300, 0.05)
 

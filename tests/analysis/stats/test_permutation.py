@@ -13,11 +13,11 @@ from analysis.stats.permutation import compute_smallest_p, permutation_test
 
 
 def test_it_works():
-    found = permutation_test([1, 2, 3], [4, 5, 6], rng=np.random.default_rng(1))
-    assert found.p == pytest.approx(2 / 20)
-    assert found.p == compute_smallest_p(3, 3)
-    assert found.estimate == 3
-    assert found.method == "permutation of participants, all splits, Welch's t"
+    finding = permutation_test([1, 2, 3], [4, 5, 6], rng=np.random.default_rng(1))
+    assert finding.p == pytest.approx(2 / 20)
+    assert finding.p == compute_smallest_p(3, 3)
+    assert finding.estimate == 3
+    assert finding.method == "permutation of participants, all splits, Welch's t"
     assert compute_smallest_p(3, 4) == pytest.approx(1 / 35)
 
 
@@ -32,11 +32,11 @@ def test_all_splits_as_scipy_and_as_by_hand():
     for chosen in combinations(range(11), 5):
         rest = [i for i in range(11) if i not in chosen]
         extreme += abs(t(values[rest], values[list(chosen)])) >= observed - 1e-9
-    found = permutation_test(first, second, rng=rng)
-    assert found.p == pytest.approx(extreme / 462)
+    finding = permutation_test(first, second, rng=rng)
+    assert finding.p == pytest.approx(extreme / 462)
     reference = stats.permutation_test((first, second), t, n_resamples=np.inf, vectorized=True)
     # scipy doubles the smaller tail; that is another two-sided p, of the same size here.
-    assert found.p == pytest.approx(reference.pvalue, rel=0.35)
+    assert finding.p == pytest.approx(reference.pvalue, rel=0.35)
 
 
 def test_random_splits_approach_all_of_them(monkeypatch):
@@ -52,13 +52,16 @@ def test_random_splits_approach_all_of_them(monkeypatch):
 
 def test_p_is_never_zero():
     rng = np.random.default_rng(4)
-    found = permutation_test(rng.normal(0, 1, 30), rng.normal(50, 1, 30), rng=rng, permutations=99)
-    assert found.p == 1 / 100
+    finding = permutation_test(rng.normal(0, 1, 30), rng.normal(50, 1, 30), rng=rng, permutations=99)
+    assert finding.p == 1 / 100
 
 
 @pytest.mark.parametrize(("sizes", "spreads"), [((7, 7), (1, 1)), ((12, 12), (1, 1)), ((20, 10), (1, 3))])
 def test_type_one_error(sizes, spreads):
-    """400 studies without a difference, at most 5 % rejected but for chance; the last with unlike spreads."""
+    """At most 5 % of 400 studies without a difference are rejected.
+
+    This holds but for chance; the last case has unlike spreads.
+    """
     rng, studies, rejected = np.random.default_rng(5), 400, 0
     for _ in range(studies):
         first, second = (rng.normal(0, s, n) for s, n in zip(spreads, sizes, strict=True))
@@ -68,7 +71,10 @@ def test_type_one_error(sizes, spreads):
 
 
 def test_clustered_trials_keep_the_level():
-    """Ratings of crossed people and items: their means are tested, so the clustering does no harm."""
+    """Clustering of trials does no harm, because the test is one of means.
+
+    The ratings are those of crossed people and items.
+    """
     rng, studies, rejected = np.random.default_rng(6), 400, 0
     for _ in range(studies):
         logits = 1 + rng.normal(0, 1, (14, 1)) + rng.normal(0, 1, (1, 25))

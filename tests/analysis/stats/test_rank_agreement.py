@@ -66,7 +66,10 @@ def test_values_that_do_not_pair(human, model, words):
 
 
 def test_the_recomputed_table_of_the_paper():
-    """Human values implied by the published Pearson table rank as the published relations say."""
+    """The published Pearson table implies the published rank relations.
+
+    The human values that the table implies rank the systems as the relations say.
+    """
     pearson = json.loads(real_data("paper_tables/xqa_pearson_appendixH.json").read_text("utf-8"))["fit"]
     scores = json.loads(real_data("paper_tables/xqa_model_scores.json").read_text("utf-8"))["rows"]
     expected = json.loads(real_data("paper_tables/xqa_rank_relations.json").read_text("utf-8"))["recomputed"]
@@ -94,10 +97,13 @@ def test_shares_of_replicates_by_hand():
 
 
 def test_shares_of_all_resamples_are_those_of_the_ranking_of_each():
-    """Three systems of three participants: all 27³ samples with replacement, one ranking at a time."""
+    """The shares are those of ranking every resample by itself.
+
+    Three systems of three participants have 27³ samples with replacement; every seventh is ranked.
+    """
     people = np.array([[0.2, 0.3, 0.1], [0.3, 0.25, 0.4], [0.35, 0.6, 0.3]])
     model = np.array([1.0, 2.0, 3.0])
-    means = [[np.mean(sample) for sample in product(own, repeat=3)] for own in people]
+    means = [[np.mean(sample) for sample in product(values, repeat=3)] for values in people]
     replicates = np.array(list(product(*means)))
     signs = [rank_relation(row, model).sign for row in replicates[::7]]
     shares = sign_shares(replicates[::7], model[None])

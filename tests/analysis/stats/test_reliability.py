@@ -1,4 +1,7 @@
-"""Tests of alpha and omega: against theory, another formula, simulation, and degenerate answers."""
+"""Alpha and omega agree with theory, another formula and simulation.
+
+Degenerate answers give a reason in place of a coefficient.
+"""
 
 import numpy as np
 import pytest
@@ -7,7 +10,7 @@ from analysis.stats.reliability import reliability
 
 
 def alpha_by_correlations(answers):
-    """Alpha by the mean covariance and the mean variance of the items, instead of sums."""
+    """Return alpha by the mean covariance and variance of items, not by sums."""
     covariance = np.cov(answers, rowvar=False)
     items = len(covariance)
     between = (covariance.sum() - np.trace(covariance)) / (items * (items - 1))
@@ -15,7 +18,7 @@ def alpha_by_correlations(answers):
 
 
 def with_covariance(covariance, people=50):
-    """Answers whose sample covariance is exactly this matrix."""
+    """Return answers whose sample covariance is exactly this matrix."""
     rng = np.random.default_rng(1)
     noise = rng.normal(size=(people, len(covariance)))
     noise -= noise.mean(axis=0)
@@ -26,28 +29,32 @@ def with_covariance(covariance, people=50):
 def test_it_works():
     # R: psych::alpha(data.frame(a = c(1, 2, 3, 4), b = c(2, 2, 4, 4), c = c(1, 3, 3, 5)))$total$raw_alpha
     answers = np.array([[1, 2, 1], [2, 2, 3], [3, 4, 3], [4, 4, 5]])
-    found = reliability(answers)
-    assert found.alpha == pytest.approx(alpha_by_correlations(answers))
-    assert found.alpha is not None
-    assert found.interval is not None
-    assert found.interval[0] < found.alpha < found.interval[1]
-    assert found.participants == 4
+    coefficients = reliability(answers)
+    assert coefficients.alpha == pytest.approx(alpha_by_correlations(answers))
+    assert coefficients.alpha is not None
+    assert coefficients.interval is not None
+    assert coefficients.interval[0] < coefficients.alpha < coefficients.interval[1]
+    assert coefficients.participants == 4
 
 
 def test_omega_of_one_factor_is_exact():
     loads, unique = np.array([0.9, 0.7, 0.5, 0.4]), np.array([0.3, 0.5, 0.6, 0.9])
     answers = with_covariance(np.outer(loads, loads) + np.diag(unique))
-    found = reliability(answers)
-    assert found.omega == pytest.approx(loads.sum() ** 2 / (loads.sum() ** 2 + unique.sum()), abs=1e-6)
-    assert found.alpha is not None
-    assert found.omega is not None
-    assert found.alpha < found.omega, "alpha is a lower bound if loadings differ"
+    coefficients = reliability(answers)
+    assert coefficients.omega == pytest.approx(loads.sum() ** 2 / (loads.sum() ** 2 + unique.sum()), abs=1e-6)
+    assert coefficients.alpha is not None
+    assert coefficients.omega is not None
+    assert coefficients.alpha < coefficients.omega, "alpha is a lower bound if loadings differ"
 
 
 def test_alpha_equals_omega_for_equal_loadings():
     answers = with_covariance(np.full((5, 5), 0.4) + np.diag(np.full(5, 0.6)))
-    found = reliability(answers)
-    assert found.alpha == pytest.approx(found.omega, abs=1e-6) == pytest.approx(5 * 0.4 / (1 + 4 * 0.4))
+    coefficients = reliability(answers)
+    assert (
+        coefficients.alpha
+        == pytest.approx(coefficients.omega, abs=1e-6)
+        == pytest.approx(5 * 0.4 / (1 + 4 * 0.4))
+    )
 
 
 def test_the_interval_covers_the_true_alpha():
@@ -76,10 +83,10 @@ def test_participants_with_a_gap_are_left_out():
     ],
 )
 def test_no_alpha(answers, words):
-    found = reliability(answers)
-    assert found.alpha is None
-    assert found.omega is None
-    assert words in found.reason
+    coefficients = reliability(answers)
+    assert coefficients.alpha is None
+    assert coefficients.omega is None
+    assert words in coefficients.reason
 
 
 def test_no_omega_of_two_items_or_without_a_factor():

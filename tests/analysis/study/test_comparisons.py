@@ -1,4 +1,7 @@
-"""Differences between conditions: two targets that agree in every row, omnibus, Holm, refusals."""
+"""Differences between conditions: two targets, omnibus, Holm, refusals.
+
+The interval and p of each target agree in every row.
+"""
 
 # mypy: disable-error-code="operator, type-var"
 # A None where a test expects a value fails the test by itself.
@@ -21,8 +24,9 @@ SOME = [BY_KEY["agreement"], BY_KEY["time_mean"], BY_KEY["time_geometric"]]
 
 
 def crossed(rng, people=(20, 20), items=20, shift=(0.0, 0.0), person_sd=0.5, item_sd=0.8, own_item_sd=0.0):
-    """Two conditions rating the same items. shift: on the logit and on the log time.
+    """Simulate two conditions rating the same items.
 
+    shift: on the logit and on the log time.
     own_item_sd: how much an item's effect depends on the condition.
     """
     item = rng.normal(0, item_sd, (1, items))
@@ -43,41 +47,44 @@ def estimates_of(seed=1, **design):
 
 def test_it_works():
     estimates = estimates_of(shift=(1.0, 0.3))
-    found = compare(estimates, "agreement", "a", "b", rng=np.random.default_rng(1), margin=(-0.1, 0.1))
+    comparison = compare(estimates, "agreement", "a", "b", rng=np.random.default_rng(1), margin=(-0.1, 0.1))
     value = [estimates.get("agreement", name).value for name in "ab"]
-    assert found.values == tuple(value)
+    assert comparison.values == tuple(value)
     for target in TARGETS:
-        finding = found.about(target)
+        finding = comparison.about(target)
         assert finding.estimate == pytest.approx(value[1] - value[0])
         assert finding.interval[0] < finding.estimate < finding.interval[1]
         assert finding.n == (20, 20)
         assert 0 < finding.p < 0.05
-    assert "permutation" in found.these_items.method
-    assert "quasi-F" in found.items_like_these.method
-    assert found.hedges_g.estimate > 0
-    assert found.superiority.estimate == pytest.approx((1 + found.cliffs_delta.estimate) / 2)
-    assert found.ratio is None
-    assert found.equivalence.equivalent is False
+    assert "permutation" in comparison.these_items.method
+    assert "quasi-F" in comparison.items_like_these.method
+    assert comparison.hedges_g.estimate > 0
+    assert comparison.superiority.estimate == pytest.approx((1 + comparison.cliffs_delta.estimate) / 2)
+    assert comparison.ratio is None
+    assert comparison.equivalence.equivalent is False
 
 
 def test_a_geometric_measure_is_compared_as_a_ratio():
     estimates = estimates_of(shift=(0.0, 0.5))
     rng = np.random.default_rng(1)
-    found = compare(estimates, "time_geometric", "a", "b", rng=rng, margin=(0.8, 1.25))
+    comparison = compare(estimates, "time_geometric", "a", "b", rng=rng, margin=(0.8, 1.25))
     first, second = estimates.per_participant["time_geometric"]
     for target in TARGETS:
-        finding = found.about(target)
+        finding = comparison.about(target)
         assert finding.estimate == pytest.approx(stats.gmean(second) / stats.gmean(first))
         assert finding.quantity == "ratio of geometric means"
-        assert finding.estimate == pytest.approx(found.ratio.estimate)
+        assert finding.estimate == pytest.approx(comparison.ratio.estimate)
         assert finding.interval[0] < np.exp(0.5) < finding.interval[1]
-    assert found.hedges_g.estimate > 0
+    assert comparison.hedges_g.estimate > 0
     with pytest.raises(ValueError, match="margin of a ratio"):
         compare(estimates, "time_geometric", "a", "b", rng=rng, margin=(-5, 5))
 
 
 def test_intervals_exclude_no_difference_exactly_if_p_is_small():
-    """Effects around the edge of significance, in a share and a ratio, at two levels."""
+    """The effects lie around the edge of significance, at two levels.
+
+    The measures are a share and a ratio.
+    """
     rng, edges = np.random.default_rng(2), 0
     for turn in range(25):
         grids = crossed(
@@ -86,8 +93,8 @@ def test_intervals_exclude_no_difference_exactly_if_p_is_small():
         estimates = estimate(grids, SOME, rng=rng, resamples=0)
         for key, nothing in (("agreement", 0.0), ("time_geometric", 1.0)):
             for level in (0.95, 0.8):
-                one = compare(estimates, key, "a", "b", rng=rng, permutations=99, level=level)
-                for finding in (one.these_items, one.items_like_these):
+                comparison = compare(estimates, key, "a", "b", rng=rng, permutations=99, level=level)
+                for finding in (comparison.these_items, comparison.items_like_these):
                     low, high = finding.interval
                     assert (low <= nothing <= high) == (finding.p > 1 - level)
                     edges += 1 - level < finding.p < 2 * (1 - level)
@@ -95,17 +102,20 @@ def test_intervals_exclude_no_difference_exactly_if_p_is_small():
 
 
 def test_one_item_that_decides_everything_speaks_of_these_items_only():
-    """The second condition is better on one item of ten, in everybody: on others it may not be."""
+    """The second condition is better on one item of ten, for everybody.
+
+    On other items it may not be.
+    """
     rng = np.random.default_rng(3)
     rated = rng.random((24, 10)) < 0.5
     rated[:12, 0], rated[12:, 0] = False, True
     rated[:, 1:] = np.resize([[True, False], [False, True]], (24, 9))  # nobody differs in the other nine
     grids = [grid_of(rated[rows].astype(float), np.full((12, 10), 60.0), name)
              for rows, name in ((slice(0, 12), "a"), (slice(12, 24), "b"))]  # fmt: skip
-    found = compare(estimate(grids, SOME, rng=rng, resamples=0), "agreement", "a", "b", rng=rng)
-    assert found.these_items.p < 0.001
-    assert found.items_like_these.p > 0.2
-    assert found.items_like_these.estimate == found.these_items.estimate == pytest.approx(0.1)
+    comparison = compare(estimate(grids, SOME, rng=rng, resamples=0), "agreement", "a", "b", rng=rng)
+    assert comparison.these_items.p < 0.001
+    assert comparison.items_like_these.p > 0.2
+    assert comparison.items_like_these.estimate == comparison.these_items.estimate == pytest.approx(0.1)
 
 
 def test_what_items_do_to_both_conditions_cancels():
@@ -113,23 +123,26 @@ def test_what_items_do_to_both_conditions_cancels():
     width = {}
     for item_sd in (0.0, 3.0):
         estimates = estimates_of(people=(40, 40), items=8, item_sd=item_sd, person_sd=0.1)
-        found = compare(estimates, "time_geometric", "a", "b", rng=np.random.default_rng(1)).items_like_these
-        width[item_sd] = np.log(found.interval[1] / found.interval[0])
+        finding = compare(
+            estimates, "time_geometric", "a", "b", rng=np.random.default_rng(1)
+        ).items_like_these
+        width[item_sd] = np.log(finding.interval[1] / finding.interval[0])
     assert width[3.0] == pytest.approx(width[0.0], rel=0.02)
 
 
 def test_the_omnibus_test_of_two_conditions_is_their_comparison():
     estimates = estimates_of(seed=3, shift=(0.5, 0.2), own_item_sd=0.5)
-    for one in omnibus(estimates, ["agreement", "time_geometric"], "ab"):
-        pair = compare(estimates, one.measure.key, "a", "b", rng=np.random.default_rng(1))
-        assert one.p("items_like_these") == pytest.approx(pair.items_like_these.p)
-        test = one.tests["these_items"]
+    for omnibus_test in omnibus(estimates, ["agreement", "time_geometric"], "ab"):
+        pair = compare(estimates, omnibus_test.measure.key, "a", "b", rng=np.random.default_rng(1))
+        assert omnibus_test.p("items_like_these") == pytest.approx(pair.items_like_these.p)
+        test = omnibus_test.tests["these_items"]
         values = [
-            np.log(v) if one.measure.geometric else v for v in estimates.per_participant[one.measure.key]
+            np.log(v) if omnibus_test.measure.geometric else v
+            for v in estimates.per_participant[omnibus_test.measure.key]
         ]
         welch = stats.ttest_ind(*values, equal_var=False)
         assert (test.f, test.p) == pytest.approx((welch.statistic**2, welch.pvalue))
-        assert one.adjusted["these_items"] >= one.p("these_items")
+        assert omnibus_test.adjusted["these_items"] >= omnibus_test.p("these_items")
 
 
 def test_an_unknown_condition_of_an_omnibus_test_is_named():
@@ -138,13 +151,13 @@ def test_an_unknown_condition_of_an_omnibus_test_is_named():
 
 
 def test_a_planted_effect_is_found_and_none_is_not():
-    found = compare_family(
+    family = compare_family(
         estimates_of(seed=4, people=(40, 40), shift=(0.0, 0.5)),
         all_pairs(["agreement", "time_geometric"], ["a", "b"]),
         rng=np.random.default_rng(1),
         margins={"agreement": (-0.15, 0.15)},
     )
-    rating, time = found.comparisons
+    rating, time = family.comparisons
     for target in TARGETS:
         assert time.adjusted[target] < 0.01
         assert time.about(target).interval[0] > 1
@@ -174,10 +187,10 @@ def test_another_unit_scales_and_other_names_change_nothing():
     ]
     base, scaled = (
         compare(
-            estimate(each, SOME, rng=np.random.default_rng(1), resamples=0), "time_mean", "a", "b",
+            estimate(study_grids, SOME, rng=np.random.default_rng(1), resamples=0), "time_mean", "a", "b",
             rng=np.random.default_rng(1), permutations=199,
         )
-        for each in (grids, renamed)
+        for study_grids in (grids, renamed)
     )  # fmt: skip
     for target in TARGETS:
         assert scaled.about(target).p == pytest.approx(base.about(target).p)
@@ -187,7 +200,10 @@ def test_another_unit_scales_and_other_names_change_nothing():
 
 
 def test_holm_as_r():
-    """R: p.adjust(c(.01, .04, .03, .005, .6), "holm") is 0.040 0.090 0.090 0.025 0.600."""
+    """Holm's adjustment agrees with R.
+
+    R: p.adjust(c(.01, .04, .03, .005, .6), "holm") is 0.040 0.090 0.090 0.025 0.600.
+    """
     assert holm([0.01, 0.04, 0.03, 0.005, 0.6]) == pytest.approx([0.040, 0.090, 0.090, 0.025, 0.600])
     assert holm([]) == []
     assert holm([0.7, None]) == [1.0, None]
@@ -218,9 +234,10 @@ def test_a_comparison_depends_on_no_other():
 
 def test_refusals():
     few = estimates_of(people=(1, 20))
-    found = compare(few, "agreement", "a", "b", rng=np.random.default_rng(1), margin=(-0.1, 0.1))
+    comparison = compare(few, "agreement", "a", "b", rng=np.random.default_rng(1), margin=(-0.1, 0.1))
     findings = [
-        found.these_items, found.items_like_these, found.hedges_g, found.cliffs_delta, found.equivalence,
+        comparison.these_items, comparison.items_like_these, comparison.hedges_g,
+        comparison.cliffs_delta, comparison.equivalence,
     ]  # fmt: skip
     for finding in findings:
         assert (finding.estimate, finding.interval, finding.p) == (None, None, None)
@@ -231,14 +248,16 @@ def test_refusals():
 
 
 def test_a_ratio_that_nothing_bounds_has_no_interval():
-    """Two participants and two items with times that differ by orders of magnitude."""
+    """Times of two participants and two items differ by orders of magnitude."""
     times = ([[1.0, 2.0], [3e3, 5e3]], [[40.0, 2e4], [9e5, 8.0]])
-    grids = [grid_of(np.ones((2, 2)), np.array(own), name) for own, name in zip(times, "ab", strict=True)]
+    grids = [
+        grid_of(np.ones((2, 2)), np.array(seconds), name) for seconds, name in zip(times, "ab", strict=True)
+    ]
     rng = np.random.default_rng(1)
-    found = compare(estimate(grids, SOME, rng=rng, resamples=0), "time_geometric", "a", "b", rng=rng)
-    assert found.items_like_these.p > 0.05
-    assert found.items_like_these.interval is None
-    assert "do not bound the ratio" in found.items_like_these.reason
+    comparison = compare(estimate(grids, SOME, rng=rng, resamples=0), "time_geometric", "a", "b", rng=rng)
+    assert comparison.items_like_these.p > 0.05
+    assert comparison.items_like_these.interval is None
+    assert "do not bound the ratio" in comparison.items_like_these.reason
 
 
 def test_values_that_do_not_vary():
@@ -248,11 +267,11 @@ def test_values_that_do_not_vary():
     ]
     rng = np.random.default_rng(1)
     estimates = estimate(always, SOME, rng=rng, resamples=0)
-    found = compare(estimates, "agreement", "a", "b", rng=rng)
-    assert (found.items_like_these.estimate, found.items_like_these.interval) == (None, None)
-    assert "do not vary within the conditions" in found.items_like_these.reason
-    assert found.these_items.p == pytest.approx(2 / 70)
-    assert found.these_items.interval[0] > 0
+    comparison = compare(estimates, "agreement", "a", "b", rng=rng)
+    assert (comparison.items_like_these.estimate, comparison.items_like_these.interval) == (None, None)
+    assert "do not vary within the conditions" in comparison.items_like_these.reason
+    assert comparison.these_items.p == pytest.approx(2 / 70)
+    assert comparison.these_items.interval[0] > 0
     assert compare(estimates, "time_mean", "a", "b", rng=rng).these_items.reason == (
         "every participant has the same value"
     )

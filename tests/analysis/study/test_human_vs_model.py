@@ -1,4 +1,4 @@
-"""Relations of measures and scores: shares of replicates, declared scores, what comes first."""
+"""Relations of measures and scores: replicates, declared scores, order."""
 
 import numpy as np
 import pytest

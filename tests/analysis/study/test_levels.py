@@ -1,6 +1,7 @@
-"""Coverage and type-I error over crossed participants and items, for what no other test simulates.
+"""Coverage and type-I error over crossed participants and items.
 
-A quick look at what ``python -m benchmarks.statistics.coverage`` measures at length: few studies of one size.
+The tests cover what no other test simulates. They are a quick version of what
+``python -m benchmarks.statistics.coverage`` measures at length: few studies of one size.
 Bounds are those of chance around what the benchmark found.
 """
 
@@ -51,20 +52,26 @@ def test_tests_reject_no_more_often_than_they_say():
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_tests_of_conditions_keep_their_level_for_both_targets(kind, tmp_path):
-    """At the size of Schuff et al. (2020); intervals and p agree in every row. Finished batches are kept."""
+    """Tests keep their level at the size of Schuff et al. (2020).
+
+    Intervals and p agree in every row. Finished batches are kept.
+    """
     store, studies = tmp_path / "batches.jsonl", 6 if kind == "mixed" else 20
-    found = estimate_levels(kind, [Size(8, 10)], studies, store=store)
-    for rate in found:
+    rates = estimate_levels(kind, [Size(8, 10)], studies, store=store)
+    for rate in rates:
         highest = 0.0 if rate.label == DISAGREE else MOST_MIXED
         assert rate.undefined <= studies / 4, rate
         assert rate.hits <= stats.binom.ppf(0.9995, studies, highest), rate
     stored = store.read_text()
-    assert estimate_levels(kind, [Size(8, 10)], studies, store=store) == found
+    assert estimate_levels(kind, [Size(8, 10)], studies, store=store) == rates
     assert store.read_text() == stored
 
 
 def test_the_simulation_can_fail():
-    """Intervals around another truth do not pass, and what is bold in the table is below its bar."""
+    """Intervals around another truth do not pass.
+
+    Figures in bold in the table are below their bar.
+    """
     wrong = {"measure: agreement": 0.95}
     [rate] = estimate_coverage(estimate_measures, SIZE, STUDIES, truth=wrong, resamples=100)
     assert rate.hits < stats.binom.ppf(0.001, rate.studies, 0.93)

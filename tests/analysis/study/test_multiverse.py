@@ -1,4 +1,7 @@
-"""The multiverse: each universe against the plain way of computing it, bounds, and the released study."""
+"""The multiverse against the plain way of computing each universe.
+
+The tests also cover its bounds and the released study.
+"""
 
 from typing import Any
 
@@ -36,13 +39,13 @@ def universes_of(study, measures=SOME):
 
 
 def test_it_works(tmp_path):
-    found = universes_of(study_of(tmp_path))
-    assert found.complete
+    analysis = universes_of(study_of(tmp_path))
+    assert analysis.complete
     # Eight subsets, three aggregations, three measures and three summaries of time, two scores.
-    assert len(found.universes) == 8 * 3 * 6 * 2
-    assert list(found.missing) == ["trust"]
-    assert {s.measure for s in found.stability} == {"agreement", "over_estimation", "user_f1", "time"}
-    for entry in found.stability:
+    assert len(analysis.universes) == 8 * 3 * 6 * 2
+    assert list(analysis.missing) == ["trust"]
+    assert {s.measure for s in analysis.stability} == {"agreement", "over_estimation", "user_f1", "time"}
+    for entry in analysis.stability:
         assert entry.universes == (72 if entry.measure == "time" else 24)
         assert entry.plus + entry.minus + entry.blank + entry.undefined == entry.universes
         if entry.score == "f1" and entry.reference.defined:
@@ -51,14 +54,17 @@ def test_it_works(tmp_path):
 
 
 def test_every_universe_of_participants_is_what_the_plain_analysis_gives(tmp_path):
-    """Trials are dropped and everything is computed anew, for every subset of the rules."""
+    """Each universe agrees with a separate analysis of its trials.
+
+    For every subset of the rules, trials are dropped and everything is computed again.
+    """
     study = study_of(tmp_path)
-    found = universes_of(study)
+    analysis = universes_of(study)
     names = [arm.name for arm in study.systems]
-    for rules in {u.rules for u in found.universes}:
-        kept = study.trials[[not set(hit) & set(rules) for hit in study.exclusions.names]]
+    for rules in {u.rules for u in analysis.universes}:
+        retained = study.trials[[not set(hit) & set(rules) for hit in study.exclusions.names]]
         grids = build_grids(
-            kept,
+            retained,
             study.people,
             study.bundle.post_survey,
             conditions=names,
@@ -67,14 +73,14 @@ def test_every_universe_of_participants_is_what_the_plain_analysis_gives(tmp_pat
             post_columns={},
         )
         estimates: Any = estimate(grids, SOME[:-1], rng=np.random.default_rng(1), resamples=0)
-        for u in found.universes:
+        for u in analysis.universes:
             if u.rules != rules or u.aggregation == "items":
                 continue
             keys = {"mean": "time_mean", "median": "time_median", "geometric mean": "time_geometric"}
             cells = [estimates.get(keys.get(u.summary, u.measure), name) for name in names]
             plain = [cell.value if u.aggregation == "participants" else cell.pooled for cell in cells]
             assert u.values == pytest.approx(plain)
-            assert u.trials == len(kept[kept["condition"].isin(names)])
+            assert u.trials == len(retained[retained["condition"].isin(names)])
             score = [{"f1": (0.5, 0.6, 0.4), "loca": (0.1,) * 3}[u.score]]
             relation = rank_relation(plain, score[0])
             assert (u.sign, u.tied) == relation
@@ -88,8 +94,8 @@ def test_items_first_by_hand():
     grids = [make_grid("a", correctness_rating=rated), make_grid("b", correctness_rating=rated)]
     agreement = [m for m in MEASURES if m.key == "agreement"]
     score = Quantity("s", "s", None, np.array([1.0, 2.0]))
-    found = multiverse(grids, [hits, 0 * hits], ["r"], agreement, [score])
-    values = {(u.rules, u.aggregation): u.values[0] for u in found.universes}
+    analysis = multiverse(grids, [hits, 0 * hits], ["r"], agreement, [score])
+    values = {(u.rules, u.aggregation): u.values[0] for u in analysis.universes}
     assert values[("r",), "items"] == pytest.approx((1 / 2 + 2 / 3) / 2)
     assert values[("r",), "participants"] == pytest.approx((1 + 1 / 2 + 0) / 3)
     assert values[("r",), "pooled"] == pytest.approx(3 / 5)
@@ -105,24 +111,24 @@ def test_what_cannot_be_computed_is_counted():
         Quantity("s", "s", None, np.array([1.0, 2.0])),
         Quantity("n", "n", None, np.array([1.0, np.nan])),
     ]
-    found = multiverse(grids, [everything, 0 * everything], ["all"], agreement, scores)
-    first, second = found.stability
+    analysis = multiverse(grids, [everything, 0 * everything], ["all"], agreement, scores)
+    first, second = analysis.stability
     assert (first.universes, first.undefined, first.blank) == (6, 3, 3)
     assert (first.same_sign, first.pearson) == (
         None,
         None,
     )  # the reference excludes every trial of one system
     assert (second.undefined, second.same_sign) == (6, None)
-    assert {u.tied for u in found.universes if u.defined} == {True}
+    assert {u.tied for u in analysis.universes if u.defined} == {True}
 
 
 def test_a_measure_that_a_system_cannot_give_is_named():
     grids = [make_grid("a", correctness_rating=np.eye(3)), make_grid("b", people=0, items=3)]
     hits = [np.zeros(grid.present.shape, dtype=int) for grid in grids]
-    found = multiverse(grids, hits, [], SOME, [Quantity("s", "s", None, np.array([1.0, 2.0]))])
-    assert found.universes == ()
-    assert found.missing["agreement"] == "b: the condition has no participants"
-    assert "a: it is not recorded whether" in found.missing["over_estimation"]
+    analysis = multiverse(grids, hits, [], SOME, [Quantity("s", "s", None, np.array([1.0, 2.0]))])
+    assert analysis.universes == ()
+    assert analysis.missing["agreement"] == "b: the condition has no participants"
+    assert "a: it is not recorded whether" in analysis.missing["over_estimation"]
 
 
 def test_many_rules_are_bounded():
@@ -152,11 +158,14 @@ def test_malformed_input_is_named(tmp_path):
 
 
 def test_the_released_study(tmp_path):
-    """With the paper's rules the time column is the known one; other choices move some of it."""
+    """With the paper's rules the time column is the known one.
+
+    Other choices move some of it.
+    """
     real_data("user_study/data.jsonl")
     study = analyse(load_bundle(released_study(tmp_path / "study")), Options(resamples=2))
-    found = universes_of(study)
-    times = {s.score: s for s in found.stability if s.measure == "time"}
+    analysis = universes_of(study)
+    times = {s.score: s for s in analysis.stability if s.measure == "time"}
     assert times["em"].reference.pearson == pytest.approx(0.71, abs=0.005)
     assert times["sp_em"].reference.pearson == pytest.approx(-1.00, abs=0.005)
     assert times["sp_em"].universes == 8 * len(AGGREGATIONS) * 3
@@ -168,7 +177,7 @@ def test_the_released_study(tmp_path):
     )
     # Long trials left in move the arithmetic means, and only those: Qi-2019 and regularized change places.
     assert (times["sp_em"].minus, times["sp_em"].blank, times["sp_em"].same_sign) == (60, 12, 60 / 72)
-    moved = [u for u in found.universes if (u.measure, u.score, u.sign) == ("time", "sp_em", "")]
+    moved = [u for u in analysis.universes if (u.measure, u.score, u.sign) == ("time", "sp_em", "")]
     assert {u.summary for u in moved} == {"mean"}
     assert not any("too-slow" in u.rules for u in moved)
     assert times["sp_em"].same_direction == 1

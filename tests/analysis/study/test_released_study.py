@@ -1,4 +1,4 @@
-"""The released study of 2020 through the analysis: what is known about it is reproduced."""
+"""The analysis reproduces known figures of the released study of 2020."""
 
 # mypy: disable-error-code="operator"
 # A None where a test expects a value fails the test by itself.
@@ -44,17 +44,24 @@ def test_exclusions(study):
 
 
 def test_interval_and_p_agree_in_every_row_for_both_targets(study):
-    """Two of three rows that were significant after Holm had intervals with 0, of another target than p."""
+    """No interval contradicts its p, for either target.
+
+    Two of three rows that were significant after Holm had intervals with 0, of another target than p.
+    """
     estimates = study.retained.estimates
     family = all_pairs(["agreement", "time_geometric", "certainty"], [c.name for c in study.conditions])
-    found = compare_family(estimates, family, rng=np.random.default_rng(1), permutations=999).comparisons
-    for one in found:
-        nothing = 1.0 if one.measure.geometric else 0.0
+    comparisons = compare_family(
+        estimates, family, rng=np.random.default_rng(1), permutations=999
+    ).comparisons
+    for comparison in comparisons:
+        nothing = 1.0 if comparison.measure.geometric else 0.0
         for target in TARGETS:
-            low, high = one.about(target).interval
-            assert (low <= nothing <= high) == (one.about(target).p > 0.05)
+            low, high = comparison.about(target).interval
+            assert (low <= nothing <= high) == (comparison.about(target).p > 0.05)
     against_truth = {
-        one.first: one for one in found if (one.measure.key, one.second) == ("agreement", "ground truth")
+        comparison.first: comparison
+        for comparison in comparisons
+        if (comparison.measure.key, comparison.second) == ("agreement", "ground truth")
     }
     # On these items it is nearly certain; on items like these it is not.
     assert against_truth["Select & Forget"].these_items.p <= 0.001
@@ -76,11 +83,11 @@ def test_table_by_condition(study):
 
 
 def test_the_twelve_standard_cells_of_the_completion_time_row(study):
-    found = [study.retained.relations.get("time_mean", key).correlations["pearson"] for key in STANDARD]
-    assert [round(cell.value, 2) for cell in found] == COMPLETION_TIME_ROW
-    assert {cell.n for cell in found} == {3}
-    assert {cell.p for cell in found} == {None}
-    assert all(cell.interval[0] <= cell.interval[1] for cell in found)
+    cells = [study.retained.relations.get("time_mean", key).correlations["pearson"] for key in STANDARD]
+    assert [round(cell.value, 2) for cell in cells] == COMPLETION_TIME_ROW
+    assert {cell.n for cell in cells} == {3}
+    assert {cell.p for cell in cells} == {None}
+    assert all(cell.interval[0] <= cell.interval[1] for cell in cells)
 
 
 def test_the_row_is_that_of_participant_means_and_of_the_exclusions(study):
@@ -113,9 +120,9 @@ def test_accuracy_measures_are_not_available_rather_than_zero(study, page):
     assert len(needing) == 15
     for measure in needing:
         for condition in estimates.conditions:
-            found = estimates.get(measure.key, condition)
-            assert (found.value, found.interval, found.pooled) == (None, None, None)
-            assert "not recorded whether" in found.reason
+            estimate = estimates.get(measure.key, condition)
+            assert (estimate.value, estimate.interval, estimate.pooled) == (None, None, None)
+            assert "not recorded whether" in estimate.reason
     assert not {m.key for m in study.retained.relations.measures} & {m.key for m in needing}
     assert "It is not recorded whether the system&#39;s answer is correct. Not available:" in page
 
@@ -132,7 +139,7 @@ def test_the_page_says_which_clock_counts(study, page):
 
 
 def test_time_falls_with_certainty_but_at_the_lowest_level(study):
-    """Figure 2d of the paper: decreasing, with the exception of strongly disagree."""
+    """Time decreases as in figure 2d of the paper, but for strongly disagree."""
     times = [entry.seconds for entry in study.retained.times]
     assert len(times) == 5
     assert times[0] < times[1]
@@ -141,25 +148,25 @@ def test_time_falls_with_certainty_but_at_the_lowest_level(study):
 
 
 def by_sign_alone(study):
-    """The shown cells that their sign alone would colour."""
+    """Return the shown cells that their sign alone would colour."""
     pairs = study.retained.relations.pairs.values()
     return [pair for pair in pairs if pair.desirable and pair.measure.headline and pair.score.headline]
 
 
 def drawn_means(study, key, count=4000):
-    """An independent two-way bootstrap of a mean answer, systems in columns."""
+    """Bootstrap a mean answer two-way and independently, systems in columns."""
     rng, names = np.random.default_rng(20), [condition.name for condition in study.systems]
     grids = [next(grid for grid in study.retained.grids if grid.condition == name) for name in names]
     items = rng.multinomial(len(grids[0].items), np.full(len(grids[0].items), 1 / len(grids[0].items)), count)
     columns = []
     for grid in grids:
         if key in grid.post:
-            own = np.repeat(grid.post[key][:, None], count, axis=1)
+            draws = np.repeat(grid.post[key][:, None], count, axis=1)
         else:
             answers = grid.answers[key]
-            own = (np.nan_to_num(answers) @ items.T) / (~np.isnan(answers) @ items.T)
-        people = rng.multinomial(len(own), np.full(len(own), 1 / len(own)), count)
-        columns.append((people.T * own).sum(axis=0) / len(own))
+            draws = (np.nan_to_num(answers) @ items.T) / (~np.isnan(answers) @ items.T)
+        people = rng.multinomial(len(draws), np.full(len(draws), 1 / len(draws)), count)
+        columns.append((people.T * draws).sum(axis=0) / len(draws))
     return np.column_stack(columns)
 
 
@@ -175,8 +182,8 @@ def test_cells_that_would_be_coloured_recur_in_44_percent_of_replicates(study, p
         assert cell.sign_share == pytest.approx(share, abs=4 * error), (cell.measure.key, cell.score.key)
         assert not cell.is_recurring(0.9)
         assert not cell.is_score_drawn
-    told = re.search(r"\((\d+).% in the 29 cells that would be coloured by their sign alone\)", page)
-    assert int(told[1]) == int(100 * np.median([cell.sign_share for cell in cells]))
+    match = re.search(r"\((\d+).% in the 29 cells that would be coloured by their sign alone\)", page)
+    assert int(match[1]) == int(100 * np.median([cell.sign_share for cell in cells]))
     assert "None of them reaches 90\u00a0%" in page
     assert 'class="sign desirable"' not in page
     assert 'class="sign undesirable"' not in page

@@ -1,4 +1,4 @@
-"""Tests that one condition stands for each system, and that styles of a system are compared."""
+"""One condition stands for each system, and its styles are compared."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,10 @@ def test_styles_are_conditions_of_the_same_system():
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """Three systems, of which the first is shown in two styles, and the third without explanations."""
+    """A study of three systems in four conditions.
+
+    The first system is shown in two styles, and the third without explanations.
+    """
     arms = {"facts": "sys-1", "plain": "sys-1", "two": "sys-2", "bare": "sys-3"}
     scores = {
         name: {"f1": value, "sp_f1": value}
@@ -88,9 +91,9 @@ def test_rationales_are_named_and_scores_of_facts_leave_out_who_saw_no_facts(tmp
     shown = {"text": "rationale", "beside": "facts+rationale"}
     folder = planted_study(tmp_path / "bundle", arms=arms, scores=scores, explanations=shown)
     study = analyse(load_bundle(folder), Options(resamples=40))
-    found = {score.key: np.isnan(score.values).tolist() for score in study.retained.relations.scores}
-    assert found["f1"] == [False, False, False]
-    assert found["sp_f1"] == [True, False, False]
+    missing = {score.key: np.isnan(score.values).tolist() for score in study.retained.relations.scores}
+    assert missing["f1"] == [False, False, False]
+    assert missing["sp_f1"] == [True, False, False]
     text = str(build_words(study).sections)
     assert "Shown with facts and a free-text rationale: beside." in text
     assert "Shown with a free-text rationale and no facts: text. Scores of facts do not measure" in text

@@ -1,4 +1,7 @@
-"""Studies in which participants see several conditions: who is compared with whom, levels, and the report."""
+"""Studies in which participants see several conditions.
+
+The tests cover the comparisons, their levels, and the report.
+"""
 
 # mypy: disable-error-code="operator, type-var"
 # A None where a test expects a value fails the test by itself.
@@ -50,20 +53,23 @@ def rng():
 
 
 def test_it_works(tmp_path):
-    """A planted effect of the last condition is found within people, and none between the others."""
+    """A planted effect of the last condition is found within people.
+
+    None is found between the others.
+    """
     study = study_of(tmp_path / "bundle", people=14, items=24, effect=1.8)
     assert (study.allocation.design, len(study.people)) == ("within", 14)
     estimates = study.retained.estimates
     for key in ("agreement", "time_geometric"):
-        found = compare(estimates, key, "one", "three", rng=rng())
+        comparison = compare(estimates, key, "one", "three", rng=rng())
         nothing = 1.0 if key == "time_geometric" else 0.0
-        assert found.paired
-        assert found.items_like_these.n == (14, 14)
+        assert comparison.paired
+        assert comparison.items_like_these.n == (14, 14)
         for target in TARGETS:
-            assert found.about(target).interval[0] > nothing
-            assert found.about(target).p < 0.01
-        assert found.hedges_g.interval[0] > 0
-        assert found.superiority.interval[0] > 0.5
+            assert comparison.about(target).interval[0] > nothing
+            assert comparison.about(target).p < 0.01
+        assert comparison.hedges_g.interval[0] > 0
+        assert comparison.superiority.interval[0] > 0.5
         same = compare(estimates, key, "one", "two", rng=rng())
         for target in TARGETS:
             assert same.about(target).interval[0] < nothing < same.about(target).interval[1]
@@ -80,12 +86,12 @@ class TestAllocation:
     def test_without_a_declaration_it_is_what_participants_saw(self, tmp_path):
         for number, groups in enumerate((None, MIXED)):
             declared = study_of(tmp_path / f"declared{number}", groups=groups)
-            found = study_of(tmp_path / f"found{number}", groups=groups, declared=False)
-            assert found.allocation.design == declared.allocation.design
-            assert list(found.allocation.groups.values()) == list(declared.allocation.groups.values())
-            one, other = (compare(s.retained.estimates, "agreement", "one", "two", rng=rng())
-                          for s in (declared, found))  # fmt: skip
-            assert one.items_like_these == other.items_like_these
+            undeclared = study_of(tmp_path / f"found{number}", groups=groups, declared=False)
+            assert undeclared.allocation.design == declared.allocation.design
+            assert list(undeclared.allocation.groups.values()) == list(declared.allocation.groups.values())
+            first, second = (compare(s.retained.estimates, "agreement", "one", "two", rng=rng())
+                             for s in (declared, undeclared))  # fmt: skip
+            assert first.items_like_these == second.items_like_these
 
     def test_between(self, tmp_path):
         study = analyse(load_bundle(planted_study(tmp_path / "bundle")), Options(resamples=20))
@@ -116,26 +122,26 @@ class TestAllocation:
         estimates = analyse(load_bundle(folder), Options(resamples=50)).retained.estimates
         two = estimates.get("agreement", "two")
         assert (two.participants, two.undefined) == (7, 1)
-        found = compare(estimates, "agreement", "one", "two", rng=rng())
+        comparison = compare(estimates, "agreement", "one", "two", rng=rng())
         before, after = (estimates.per_participant["agreement"][c] for c in (0, 1))
-        back = compare(estimates, "agreement", "two", "one", rng=rng())
+        reverse = compare(estimates, "agreement", "two", "one", rng=rng())
         for target in TARGETS:
-            assert found.about(target).n == (7, 7)
-            assert found.about(target).estimate == pytest.approx(np.nanmean(after - before))
-            assert back.about(target).estimate == pytest.approx(-found.about(target).estimate)
+            assert comparison.about(target).n == (7, 7)
+            assert comparison.about(target).estimate == pytest.approx(np.nanmean(after - before))
+            assert reverse.about(target).estimate == pytest.approx(-comparison.about(target).estimate)
 
 
 class TestMixed:
     def test_each_pair_is_compared_as_it_was_seen(self, tmp_path):
         study = study_of(tmp_path / "bundle", groups=MIXED)
-        found = {
+        comparisons = {
             (c.first, c.second): c for c in infer(study).family.comparisons if c.measure.key == "agreement"
         }
-        assert {pair: one.paired for pair, one in found.items()} == {
+        assert {pair: comparison.paired for pair, comparison in comparisons.items()} == {
             ("one", "two"): True, ("one", "three"): False, ("two", "three"): False,
         }  # fmt: skip
-        assert "swap" in found["one", "two"].these_items.method
-        assert "splits" in found["one", "three"].these_items.method
+        assert "swap" in comparisons["one", "two"].these_items.method
+        assert "splits" in comparisons["one", "three"].these_items.method
 
     def test_the_survey_belongs_to_people_of_one_condition_only(self, tmp_path):
         estimates = study_of(tmp_path / "bundle", groups=MIXED).retained.estimates
@@ -145,33 +151,39 @@ class TestMixed:
 
 class TestResampling:
     def test_a_participant_is_drawn_with_all_conditions(self, tmp_path):
-        """People who differ a lot and change alike: each mean is unsure, their difference is not."""
+        """A participant is drawn with all conditions.
+
+        People differ a lot and change alike: each mean is unsure, their difference is not.
+        """
         study = study_of(tmp_path / "bundle", people=10, items=24, resamples=400)
-        found = study.retained.estimates
-        draws = found.replicates["time_geometric"]
+        estimates = study.retained.estimates
+        draws = estimates.replicates["time_geometric"]
         logs = np.log(draws[:, :2])
         assert np.corrcoef(logs.T)[0, 1] > 0.25
 
     def test_overlapping_groups_are_refused(self, tmp_path):
-        one, two, _ = study_of(tmp_path / "bundle", resamples=0).retained.grids
+        first, second, _ = study_of(tmp_path / "bundle", resamples=0).retained.grids
         with pytest.raises(ValueError, match="'two' and 'one' must have the same participants, or none"):
-            group_grids([one, replace(two, participants=(*two.participants[:-1], "x"))])
+            group_grids([first, replace(second, participants=(*second.participants[:-1], "x"))])
         with pytest.raises(ValueError, match="in two conditions"):
-            merge_shared([one, one], "both")
+            merge_shared([first, first], "both")
 
 
 def test_learning_is_over_the_whole_way(tmp_path):
     study = study_of(tmp_path / "bundle", people=10, items=24)
-    found = [one for one in describe_behaviour(study).learning if one.trait == "log_seconds"]
-    assert [one.condition for one in found] == ["one and two and three", ""]
+    curves = [curve for curve in describe_behaviour(study).learning if curve.trait == "log_seconds"]
+    assert [curve.condition for curve in curves] == ["one and two and three", ""]
     trials = study.retained.trials
     by_person = trials.assign(log=np.log(trials["server_ms"] / 1000)).groupby("participant_id")
-    slopes = [np.polyfit(own["position"], own["log"], 1)[0] for _, own in by_person]
-    assert found[0].slope.value == pytest.approx(np.mean(slopes))
+    slopes = [np.polyfit(rows["position"], rows["log"], 1)[0] for _, rows in by_person]
+    assert curves[0].slope.value == pytest.approx(np.mean(slopes))
 
 
 def test_levels():
-    """24 studies of 10 people; `benchmarks.statistics.within` does it at length."""
+    """Intervals and tests keep their level in 24 studies of 10 people.
+
+    `benchmarks.statistics.within` does it at length.
+    """
     held, rejected = estimate_rates(Size(10, 12), 24)
     for rate in held:
         assert rate.hits >= stats.binom.ppf(0.001, rate.studies, 0.93), rate
@@ -193,17 +205,17 @@ class TestModels:
              (1|item_id), REML = TRUE)
         """
         trials = read_trials(self.frame(), "seconds", conditions=["a", "b", "c"])
-        found = mixed_log_time(trials, item_by_condition=False)
-        assert found.contrast("a", "b").estimate == pytest.approx(0.01280846834, abs=1e-5)
-        assert found.contrast("a", "b").standard_error == pytest.approx(0.2776506054, rel=1e-4)
-        assert found.contrast("a", "c").estimate == pytest.approx(0.15240792215, abs=1e-5)
-        assert found.position.estimate == pytest.approx(-0.04615167765, abs=1e-6)
-        assert found.freedom == 9
-        assert found.details["standard deviation, participant within condition"] == pytest.approx(
+        model = mixed_log_time(trials, item_by_condition=False)
+        assert model.contrast("a", "b").estimate == pytest.approx(0.01280846834, abs=1e-5)
+        assert model.contrast("a", "b").standard_error == pytest.approx(0.2776506054, rel=1e-4)
+        assert model.contrast("a", "c").estimate == pytest.approx(0.15240792215, abs=1e-5)
+        assert model.position.estimate == pytest.approx(-0.04615167765, abs=1e-6)
+        assert model.freedom == 9
+        assert model.details["standard deviation, participant within condition"] == pytest.approx(
             0.5998749074, rel=1e-4
         )
-        assert found.details["standard deviation, participant"] == pytest.approx(0.3351590800, rel=1e-3)
-        assert found.details["REML log-likelihood"] == pytest.approx(-141.560813191, abs=1e-5)
+        assert model.details["standard deviation, participant"] == pytest.approx(0.3351590800, rel=1e-3)
+        assert model.details["REML log-likelihood"] == pytest.approx(-141.560813191, abs=1e-5)
 
     def test_what_differs_by_person_widens_the_difference(self):
         alike, unlike = (
@@ -217,8 +229,8 @@ class TestModels:
 
     def test_the_bayesian_model_has_effects_of_conditions_that_differ_by_person(self):
         trials = read_trials(self.frame(), "answer", conditions=["a", "b", "c"])
-        found = bayes_logistic(trials, rng=np.random.default_rng(1))
-        assert "participant within condition" in dict(found.spreads)
+        model = bayes_logistic(trials, rng=np.random.default_rng(1))
+        assert "participant within condition" in dict(model.spreads)
 
 
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
@@ -233,10 +245,10 @@ def test_r_refits_with_participants_within_conditions(tmp_path):
     if b"there is no package" in ran.stderr:
         pytest.skip("the R packages lme4 and ordinal are not installed")
     assert ran.returncode == 0, ran.stderr
-    found = pd.read_csv(out).set_index(["model", "outcome", "term"])
+    estimates = pd.read_csv(out).set_index(["model", "outcome", "term"])
     trials = study.retained.trials.assign(seconds=study.retained.trials["server_ms"] / 1000)
     ours = mixed_log_time(read_trials(trials, "seconds", conditions=["one", "two", "three"]))
-    theirs = found.loc["lmer", "server_ms", "conditiontwo"]
+    theirs = estimates.loc["lmer", "server_ms", "conditiontwo"]
     assert theirs["estimate"] == pytest.approx(ours.contrast("one", "two").estimate, abs=2e-3)
     assert theirs["standard_error"] == pytest.approx(ours.contrast("one", "two").standard_error, rel=0.03)
 
@@ -260,8 +272,8 @@ class TestReport:
         assert "participants within conditions (Barr et al. 2013)" in text
 
     def test_the_flow_is_by_group(self, tmp_path):
-        one = {"assigned": 8, "started": 8, "completed": 8, "dropped_at": {}}
-        flow = {"modes": {"live": {"consented": 8, "conditions": {"all conditions": one}}}}
+        counts = {"assigned": 8, "started": 8, "completed": 8, "dropped_at": {}}
+        flow = {"modes": {"live": {"consented": 8, "conditions": {"all conditions": counts}}}}
         text = repr(build_participants_section(study_of(tmp_path / "bundle", flow=flow)))
         assert "one and two and three: 8 assigned" in text
         assert "random swaps of conditions within participants" in text
@@ -283,8 +295,8 @@ def test_a_plan_is_followed_and_registered(tmp_path):
     assert "swaps of the two conditions within participants" in text
     assert "The claim is about these items." in text
     assert "20 in all" in text
-    [found] = infer(analyse(load_bundle(folder), Options(resamples=20)), plan).family.comparisons
-    assert found.paired
+    [comparison] = infer(analyse(load_bundle(folder), Options(resamples=20)), plan).family.comparisons
+    assert comparison.paired
 
 
 def test_power_from_such_a_pilot_is_refused(tmp_path):
@@ -294,7 +306,10 @@ def test_power_from_such_a_pilot_is_refused(tmp_path):
 
 
 def test_intervals_exclude_no_difference_exactly_if_p_is_small(tmp_path):
-    """Effects around the edge of significance within participants, in every measure, at two levels."""
+    """The effects lie around the edge of significance within participants.
+
+    The test takes every measure, at two levels.
+    """
     rows = edges = 0
     for turn in range(4):
         study = study_of(tmp_path / str(turn), people=9, seed=turn, effect=turn / 4, resamples=0)
@@ -302,10 +317,10 @@ def test_intervals_exclude_no_difference_exactly_if_p_is_small(tmp_path):
         for measure in estimates.measures:
             nothing = 1.0 if measure.key == "time_geometric" else 0.0
             for level in (0.95, 0.8):
-                both = compare(
+                comparison = compare(
                     estimates, measure.key, "one", "three", rng=rng(), permutations=499, level=level
                 )
-                for finding in (both.these_items, both.items_like_these):
+                for finding in (comparison.these_items, comparison.items_like_these):
                     if finding.p is None or finding.interval is None:
                         continue
                     low, high = finding.interval

@@ -1,4 +1,7 @@
-"""Visual bias: pairs, majority label, parts, systems on them, the files, and the command."""
+"""The majority label of pairs of images measures visual bias.
+
+The tests also cover the parts, systems on them, the files and the command.
+"""
 
 import csv
 import json
@@ -22,7 +25,10 @@ from tests.paths import ROOT
 
 
 def rows(*labels, prefix="e"):
-    """Rows of pairs: "TF" is a pair of two examples, the first true, the second false."""
+    """Return rows of pairs of images.
+
+    labels: "TF" is a pair of two examples, the first true, the second false.
+    """
     return [
         {
             "identifier": f"{prefix}-{k}-{j}",
@@ -40,22 +46,23 @@ def rng(seed=1):
 
 
 def predictions(bias, right):
-    """Predictions that are right where they shall be; right: per example."""
+    """Return predictions that are right where `right` says so, per example."""
     return dict(zip(bias.ids, (bias.labels == np.asarray(right, dtype=bool)).tolist(), strict=True))
 
 
-def written(path, lines):
+def write_lines(path, lines):
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
 
 
 def test_it_works():
-    found = analyse(rows("TF", "TT", "F", "FTF"))
-    assert found.majority_accuracy == pytest.approx((1 + 2 + 1 + 2) / 8)
-    assert found.balanced_ids == ("e-0-0", "e-0-1", "e-3-0", "e-3-1", "e-3-2")
-    assert found.unbalanced_ids == ("e-1-0", "e-1-1")
+    bias = analyse(rows("TF", "TT", "F", "FTF"))
+    assert bias.majority_accuracy == pytest.approx((1 + 2 + 1 + 2) / 8)
+    assert bias.balanced_ids == ("e-0-0", "e-0-1", "e-3-0", "e-3-1", "e-3-2")
+    assert bias.unbalanced_ids == ("e-1-0", "e-1-1")
     assert [
-        (one.frequency, one.pairs, one.expected_same, one.observed_same) for one in found.frequencies
+        (frequency.frequency, frequency.pairs, frequency.expected_same, frequency.observed_same)
+        for frequency in bias.frequencies
     ] == [
         (1, 1, 1.0, 1),
         (2, 2, 1.0, 1),
@@ -84,21 +91,28 @@ def test_against_plain_loops_in_any_order(drawn, random):
         for k, (left, right, label) in enumerate(drawn)
     ]
     by_pair: dict[tuple, list[dict]] = {}
-    for one in examples:
-        by_pair.setdefault((one["left_url"], one["right_url"]), []).append(one)
-    right = sum(max(n, len(own) - n) for own in by_pair.values() for n in [sum(one["label"] for one in own)])
-    kinds = {pair: len({one["label"] for one in own}) for pair, own in by_pair.items()}
+    for example in examples:
+        by_pair.setdefault((example["left_url"], example["right_url"]), []).append(example)
+    right = sum(
+        max(n, len(group) - n)
+        for group in by_pair.values()
+        for n in [sum(example["label"] for example in group)]
+    )
+    kinds = {pair: len({example["label"] for example in group}) for pair, group in by_pair.items()}
     random.shuffle(examples)
-    found = analyse(examples)
-    assert found.majority_accuracy == pytest.approx(right / len(examples))
-    assert set(found.balanced_ids) == {
-        one["identifier"] for pair, own in by_pair.items() if kinds[pair] == 2 for one in own
+    bias = analyse(examples)
+    assert bias.majority_accuracy == pytest.approx(right / len(examples))
+    assert set(bias.balanced_ids) == {
+        example["identifier"] for pair, group in by_pair.items() if kinds[pair] == 2 for example in group
     }
-    assert set(found.unbalanced_ids) == {
-        one["identifier"] for pair, own in by_pair.items() if kinds[pair] == 1 and len(own) > 1 for one in own
+    assert set(bias.unbalanced_ids) == {
+        example["identifier"]
+        for pair, group in by_pair.items()
+        if kinds[pair] == 1 and len(group) > 1
+        for example in group
     }
-    for row in found.frequencies:
-        same = [kinds[pair] == 1 for pair, own in by_pair.items() if len(own) == row.frequency]
+    for row in bias.frequencies:
+        same = [kinds[pair] == 1 for pair, group in by_pair.items() if len(group) == row.frequency]
         assert (row.pairs, row.observed_same) == (len(same), sum(same))
         assert row.expected_same == pytest.approx(len(same) * 2 / 2**row.frequency)
 
@@ -111,31 +125,31 @@ def test_the_published_training_table_comes_back_from_pairs_of_its_make_up():
     for row in published:
         n, same = row["pair_frequency"], row["observed_same"]
         pairs += ["T" * n] * same + ["F" + "T" * (n - 1)] * (row["pairs"] - same)
-    found = analyse(rows(*pairs)).frequencies
+    frequencies = analyse(rows(*pairs)).frequencies
     assert [
         {
-            "pair_frequency": one.frequency,
-            "pairs": one.pairs,
-            "expected_same": float(f"{one.expected_same:.2f}"),
-            "expected_percent": float(f"{100 * one.expected_share:.2f}"),
-            "observed_same": one.observed_same,
-            "observed_percent": float(f"{100 * one.observed_share:.2f}"),
+            "pair_frequency": frequency.frequency,
+            "pairs": frequency.pairs,
+            "expected_same": float(f"{frequency.expected_same:.2f}"),
+            "expected_percent": float(f"{100 * frequency.expected_share:.2f}"),
+            "observed_same": frequency.observed_same,
+            "observed_percent": float(f"{100 * frequency.observed_share:.2f}"),
         }
-        for one in found
+        for frequency in frequencies
     ] == published
 
 
 def test_the_development_examples_give_the_published_figures():
-    found = group_by_pair(read_examples(real_data("nlvr2/dev.json")))
+    bias = group_by_pair(read_examples(real_data("nlvr2/dev.json")))
     published = json.loads(real_data("paper_tables/nlvr2_bias_results.json").read_text("utf-8"))["dev"]
     assert published == {
-        "labelled": len(found.ids),
-        "majority_pair_accuracy": round(100 * found.majority_accuracy, 2),
-        "balanced": len(found.balanced_ids),
-        "unbalanced": len(found.unbalanced_ids),
+        "labelled": len(bias.ids),
+        "majority_pair_accuracy": round(100 * bias.majority_accuracy, 2),
+        "balanced": len(bias.balanced_ids),
+        "unbalanced": len(bias.unbalanced_ids),
     }
-    assert (len(found.ids), len(found.balanced_ids), len(found.unbalanced_ids)) == (6982, 2300, 3562)
-    for ids, name in ((found.balanced_ids, "balanced"), (found.unbalanced_ids, "unbalanced")):
+    assert (len(bias.ids), len(bias.balanced_ids), len(bias.unbalanced_ids)) == (6982, 2300, 3562)
+    for ids, name in ((bias.balanced_ids, "balanced"), (bias.unbalanced_ids, "unbalanced")):
         assert list(ids) == json.loads(real_data(f"nlvr2/{name}_dev_ids.json").read_text("utf-8"))
 
 
@@ -171,8 +185,8 @@ def test_accuracies_add_up_and_deltas_are_their_differences():
 
 def test_the_majority_label_as_a_system_is_right_about_half_of_the_balanced_part():
     bias = analyse(rows(*["TF"] * 30, *["TT", "FF"] * 20, *["T"] * 20))
-    own = dict(zip(bias.ids, bias.majority_labels.tolist(), strict=True))
-    scores = score_system(bias, own, rng=rng(), resamples=200, trials=2000)
+    majority = dict(zip(bias.ids, bias.majority_labels.tolist(), strict=True))
+    scores = score_system(bias, majority, rng=rng(), resamples=200, trials=2000)
     assert scores.accuracy["all"].value == bias.majority_accuracy
     assert scores.accuracy["balanced"].value == 0.5
     assert scores.accuracy["unbalanced"].value == 1
@@ -183,8 +197,8 @@ def test_the_majority_label_as_a_system_is_right_about_half_of_the_balanced_part
 def test_intervals_take_examples_of_a_pair_together():
     bias = analyse(rows(*["TT"] * 800))
     right = np.repeat(rng().random(800) < 0.5, 2)  # both or none: 1600 examples say as much as 800
-    found = score_system(bias, predictions(bias, right), rng=rng(), trials=0).accuracy["unbalanced"]
-    width = found.interval.high - found.interval.low
+    accuracy = score_system(bias, predictions(bias, right), rng=rng(), trials=0).accuracy["unbalanced"]
+    width = accuracy.interval.high - accuracy.interval.low
     assert width == pytest.approx(2 * 1.96 * np.sqrt(0.25 / 800), rel=0.1)
 
 
@@ -193,7 +207,7 @@ def test_parts_without_examples_say_so():
     scores = score_system(bias, predictions(bias, [1, 1, 0, 1]), rng=rng(), resamples=50, trials=50)
     assert scores.accuracy["balanced"].value is None
     assert scores.accuracy["balanced"].reason == "no example is balanced"
-    by_name = {(one.first, one.second): one for one in scores.deltas}
+    by_name = {(delta.first, delta.second): delta for delta in scores.deltas}
     assert by_name["balanced", "all"].p is None
     assert by_name["balanced", "all"].difference.reason == "no example is balanced"
     assert by_name["unbalanced", "all"].difference.value == 0
@@ -203,25 +217,25 @@ def test_parts_without_examples_say_so():
 def test_a_system_that_is_always_right_does_not_differ():
     bias = analyse(rows(*["TF"] * 5, *["TT"] * 5))
     scores = score_system(bias, predictions(bias, [1] * 20), rng=rng(), resamples=20, trials=100)
-    assert [(one.difference.value, one.p) for one in scores.deltas] == [(0, 1), (0, 1), (0, 1)]
+    assert [(delta.difference.value, delta.p) for delta in scores.deltas] == [(0, 1), (0, 1), (0, 1)]
 
 
 def test_the_same_seed_gives_the_same_and_the_order_of_rows_does_not_matter():
     examples = rows(*["TF"] * 8, *["TT"] * 8, *["T"] * 4)
     bias, turned = analyse(examples), analyse(examples[::-1])
-    own = predictions(bias, rng(3).random(36) < 0.6)
+    answers = predictions(bias, rng(3).random(36) < 0.6)
     first, again, other = (
-        score_system(b, own, rng=rng(), resamples=0, trials=500) for b in (bias, bias, turned)
+        score_system(b, answers, rng=rng(), resamples=0, trials=500) for b in (bias, bias, turned)
     )
-    assert [one.p for one in first.deltas] == [one.p for one in again.deltas]
-    assert [one.p for one in first.deltas] == [one.p for one in other.deltas]
-    assert {part: one.value for part, one in first.accuracy.items()} == {
-        part: one.value for part, one in other.accuracy.items()
+    assert [delta.p for delta in first.deltas] == [delta.p for delta in again.deltas]
+    assert [delta.p for delta in first.deltas] == [delta.p for delta in other.deltas]
+    assert {part: accuracy.value for part, accuracy in first.accuracy.items()} == {
+        part: accuracy.value for part, accuracy in other.accuracy.items()
     }
 
 
 def welch(counts, chosen):
-    """|difference of accuracies| / standard error, by plain sums."""
+    """Return |difference of accuracies| / standard error, by plain sums."""
     parts = [counts[chosen], counts[~chosen]]
     shares = [part[:, 0].sum() / part[:, 1].sum() for part in parts]
     errors = [
@@ -240,28 +254,28 @@ def test_p_against_every_permutation():
         values.append(welch(counts, np.isin(np.arange(8), three)))
     exact = np.mean(np.array(values) >= observed * (1 - 1e-9))
     trials = 200_000
-    found = permutation_p(counts, chosen, trials=trials, rng=rng())
-    assert found == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / trials))
+    p = permutation_p(counts, chosen, trials=trials, rng=rng())
+    assert p == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / trials))
 
 
 @pytest.mark.parametrize("balanced, unbalanced", [(60, 180), (180, 60)])
 def test_p_keeps_its_level_for_a_system_that_goes_by_images(balanced, unbalanced):
     # Right about one of two examples of each balanced pair, and about both or none of an unbalanced one: the
     # accuracies are equal, the spreads are not. A permutation of the bare difference fails here, either way.
-    draws, found = rng(11), []
+    draws, p_values = rng(11), []
     first = np.arange(240) < balanced
     for _ in range(400):
         right = np.concatenate([np.ones(balanced, dtype=int), 2 * draws.integers(0, 2, unbalanced)])
         counts = np.stack([right, np.full(240, 2)], axis=1)
-        found.append(permutation_p(counts, first, trials=400, rng=draws))
-    assert 0.02 <= np.mean(np.array(found, dtype=float) <= 0.05) <= 0.085
+        p_values.append(permutation_p(counts, first, trials=400, rng=draws))
+    assert 0.02 <= np.mean(np.array(p_values, dtype=float) <= 0.05) <= 0.085
 
 
 def test_a_real_difference_is_found():
     bias = analyse(rows(*["TF"] * 300, *["TT"] * 300))
     chance = np.where(bias.examples_of("balanced"), 0.6, 0.75)
     scores = score_system(bias, predictions(bias, rng().random(1200) < chance), rng=rng(), trials=5000)
-    assert max(one.p for one in scores.deltas if one.p is not None) < 0.01
+    assert max(delta.p for delta in scores.deltas if delta.p is not None) < 0.01
     assert scores.deltas[2].difference.interval.high < 0
 
 
@@ -273,7 +287,7 @@ def test_pairs_of_one_example_do_not_count_where_both_parts_are_compared():
     assert (with_all.p, between.difference.value, between.p) == (1 / 2001, 0, 1)
 
 
-# What is malformed
+# Malformed input
 
 
 @pytest.mark.parametrize(
@@ -306,12 +320,12 @@ def test_a_missing_field_is_told():
 
 def test_json_lines_and_lists_say_the_same_and_name_lines(tmp_path):
     examples = rows("TF", "TT")
-    lines = written(tmp_path / "lines.json", examples)
+    lines = write_lines(tmp_path / "lines.json", examples)
     listed = tmp_path / "list.json"
     listed.write_text(json.dumps(examples, indent=2), encoding="utf-8")
     assert read_examples(lines) == read_examples(listed)
     examples[2]["label"] = "neither"
-    written(lines, examples)
+    write_lines(lines, examples)
     lines.write_text("\n" + lines.read_text("utf-8"), encoding="utf-8")
     with pytest.raises(InputError, match=r"lines\.json, line 4, column label: must be true or false"):
         read_examples(lines)
@@ -389,7 +403,7 @@ def test_malformed_arguments():
 
 @pytest.fixture
 def dev(tmp_path):
-    return written(tmp_path / "dev.json", rows(*["TF"] * 6, *["TT"] * 4, "T", "FTF"))
+    return write_lines(tmp_path / "dev.json", rows(*["TF"] * 6, *["TT"] * 4, "T", "FTF"))
 
 
 def test_the_command_prints_tables_and_json(dev, capsys):
@@ -398,20 +412,20 @@ def test_the_command_prints_tables_and_json(dev, capsys):
     tables, brace, rest = printed.partition("{\n")
     assert "right about 70.83 % of 24 examples of 12 pairs" in tables  # 6 + 8 + 1 + 2 of 24
     assert re.search(r"^2 +10 +5\.00 +50\.00 +4 +40\.00$", tables, re.MULTILINE)
-    found = json.loads(brace + rest)
-    assert found["majority_label_accuracy"] == pytest.approx(17 / 24)
-    assert found["parts"]["balanced"]["examples"] == 15
-    assert found["systems"] == {}
+    summary = json.loads(brace + rest)
+    assert summary["majority_label_accuracy"] == pytest.approx(17 / 24)
+    assert summary["parts"]["balanced"]["examples"] == 15
+    assert summary["systems"] == {}
     assert main(["visual-bias", str(dev), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == found
+    assert json.loads(capsys.readouterr().out) == summary
 
 
 @pytest.mark.paper_figures
 def test_the_command_writes_a_page_figures_and_ids(dev, tmp_path, capsys):
     bias = group_by_pair(read_examples(dev))
     system, out = tmp_path / "mine.csv", tmp_path / "out"
-    own = predictions(bias, [1] * 12 + [1, 0] * 6)
-    system.write_text("".join(f"{name},{value}\n" for name, value in [*own.items(), ("other", True)]))
+    answers = predictions(bias, [1] * 12 + [1, 0] * 6)
+    system.write_text("".join(f"{name},{value}\n" for name, value in [*answers.items(), ("other", True)]))
     arguments = ["visual-bias", str(dev), "--predictions", str(system), "--out", str(out)]
     assert main([*arguments, "--resamples", "100", "--trials", "100"]) == 0
     printed = capsys.readouterr()
@@ -419,9 +433,9 @@ def test_the_command_writes_a_page_figures_and_ids(dev, tmp_path, capsys):
     assert "mine    75.0  86.7 (+11.7)  50.0 (−25.0)" in printed.out
     assert json.loads((out / "balanced_ids.json").read_text("utf-8")) == list(bias.balanced_ids)
     assert json.loads((out / "unbalanced_ids.json").read_text("utf-8")) == list(bias.unbalanced_ids)
-    found = json.loads((out / "visual-bias.json").read_text("utf-8"))
-    assert f"{{\n{printed.out.partition('{' + chr(10))[2]}" == json.dumps(found, indent=2) + "\n"
-    assert found["systems"]["mine"]["deltas"]["unbalanced-all"]["value"] == pytest.approx(-0.25)
+    summary = json.loads((out / "visual-bias.json").read_text("utf-8"))
+    assert f"{{\n{printed.out.partition('{' + chr(10))[2]}" == json.dumps(summary, indent=2) + "\n"
+    assert summary["systems"]["mine"]["deltas"]["unbalanced-all"]["value"] == pytest.approx(-0.25)
     for name in ("pair-frequencies", "accuracy-by-part"):
         assert (out / f"figures/{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (out / f"figures/{name}.svg").read_text("utf-8")
@@ -449,8 +463,8 @@ def test_failures_are_one_line_and_leave_nothing(dev, tmp_path, capsys):
     assert failure(tmp_path / "none.json") == f"error: {tmp_path}/none.json: there is no such file\n"
     (tmp_path / "empty.json").write_text("\n")
     assert failure(tmp_path / "empty.json").endswith("empty.json: holds no example\n")
-    told = failure(dev, "--predictions", tmp_path / "few.csv")
-    assert told.endswith("few.csv: 23 of 24 examples have no prediction, the first is 'e-0-1'\n")
+    error = failure(dev, "--predictions", tmp_path / "few.csv")
+    assert error.endswith("few.csv: 23 of 24 examples have no prediction, the first is 'e-0-1'\n")
     few = tmp_path / "few.csv"
     twice = tmp_path / "few.json"
     assert "rename one" in failure(dev, "--predictions", few, "--predictions", twice)

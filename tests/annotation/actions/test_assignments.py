@@ -1,4 +1,7 @@
-"""Handing out items: never too many annotators, never too few, nothing lost when time runs out."""
+"""Items get neither too many nor too few annotators.
+
+Nothing is lost when time runs out.
+"""
 
 from datetime import timedelta
 

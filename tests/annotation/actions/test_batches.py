@@ -1,4 +1,7 @@
-"""Batches: many items for one person, hidden gold among them, due dates, and their release."""
+"""Batches give many items to one person, with hidden gold among them.
+
+They have due dates and can be released.
+"""
 
 from __future__ import annotations
 
@@ -160,7 +163,7 @@ def test_a_batch_is_overdue_from_the_day_after_its_date_while_work_is_left() -> 
     for due_on, late in ((None, 0), (today, 0), (today - timedelta(days=1), 1)):
         change_due_date(batch=batch, due_on=due_on, by=member.user)
         assert count_overdue_batches(member.project) == late
-        assert [each.is_overdue for each in list_unfinished_batches(member)] == [bool(late)]
+        assert [unfinished.is_overdue for unfinished in list_unfinished_batches(member)] == [bool(late)]
     finished(assignments.assign_next_annotation(member=fresh(member)))
     assert count_overdue_batches(member.project) == 0
 

@@ -1,4 +1,7 @@
-"""Saving: each operation once, on the newest revision only, all or none, with a history that stays."""
+"""Operations are saved once, on the newest revision only, all or none.
+
+Their history stays.
+"""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -21,7 +24,7 @@ def test_it_works() -> None:
     edits = [operation(0, 3, put=[box("a")]), operation(0, 3, state="done")]
     saved = save_operations(annotation=annotation.pk, operations=edits, by=annotation.annotator)
     assert saved.annotation.revision == 2
-    assert [one.revision for one in saved.operations] == [1, 2]
+    assert [row.revision for row in saved.operations] == [1, 2]
     annotation.refresh_from_db()
     assert annotation.document["layers"]["3"]["state"] == "done"
     assert saved.operations[0].inverse == {"node": 3, "remove": ["a"]}
@@ -33,7 +36,7 @@ def test_sent_twice_is_one_edit() -> None:
     first = save_operations(annotation=annotation.pk, operations=[edit], by=annotation.annotator)
     second = save_operations(annotation=annotation.pk, operations=[edit], by=annotation.annotator)
     assert second.annotation.revision == first.annotation.revision == 1
-    assert [one.pk for one in second.operations] == [one.pk for one in first.operations]
+    assert [row.pk for row in second.operations] == [row.pk for row in first.operations]
 
 
 def test_a_batch_whose_first_half_arrived_before_goes_on_from_there() -> None:
@@ -54,7 +57,7 @@ def test_an_edit_made_on_an_old_revision_is_refused_and_changes_nothing() -> Non
             annotation=annotation.pk, operations=[operation(0, 3, put=[box("b")])], by=annotation.annotator
         )
     annotation.refresh_from_db()
-    assert [one["id"] for one in annotation.document["layers"]["3"]["objects"]] == ["a"]
+    assert [mark["id"] for mark in annotation.document["layers"]["3"]["objects"]] == ["a"]
 
 
 def test_one_bad_operation_stores_none_of_its_batch() -> None:

@@ -1,4 +1,7 @@
-"""Rename, merge and delete labels of a project under way: stored work, late edits, files, pages and REST."""
+"""Labels of a project in progress are renamed, merged and deleted.
+
+Stored work, late edits, files, pages and REST follow.
+"""
 
 from __future__ import annotations
 
@@ -53,25 +56,28 @@ OUTPUT = {"1": [span("m", 0, 1, label="Town")], "3": [{"id": "v", "value": "quie
 
 @pytest.fixture
 def annotation() -> Annotation:
-    """An annotation that uses most labels, with gold and a model output for its item."""
+    """Give an annotation that uses most labels.
+
+    Its item has gold and a model output.
+    """
     task = read_label_task(TASK)
     project = create_project(
         slug="plain", title="Plain", kind="spans", workspace=workspaces.main(), by=None, labels=task
     )
-    given = {"external_id": "i", "kind": "spans", "program": task.text, "text": ""}
-    record = ItemRecord.model_validate(given | {"passage": PASSAGE, "tokens": SPANS.tokens})
+    fields = {"external_id": "i", "kind": "spans", "program": task.text, "text": ""}
+    record = ItemRecord.model_validate(fields | {"passage": PASSAGE, "tokens": SPANS.tokens})
     import_items(records=[record], project=project)
-    made = assignments.assign_next_annotation(member=make_member(project))
-    SystemOutput.objects.create(item=made.item, system="s", revision="1", modules=[], marks=OUTPUT)
-    save(made, (1, MARKS), (2, LINKS), (3, TONES))
-    document = Annotation.objects.get(pk=made.pk).document
-    Gold.objects.create(item=made.item, version=1, method=Gold.Method.IMPORTED, document=document)
-    return Annotation.objects.select_related("project", "item", "annotator").get(pk=made.pk)
+    annotation = assignments.assign_next_annotation(member=make_member(project))
+    SystemOutput.objects.create(item=annotation.item, system="s", revision="1", modules=[], marks=OUTPUT)
+    save(annotation, (1, MARKS), (2, LINKS), (3, TONES))
+    document = Annotation.objects.get(pk=annotation.pk).document
+    Gold.objects.create(item=annotation.item, version=1, method=Gold.Method.IMPORTED, document=document)
+    return Annotation.objects.select_related("project", "item", "annotator").get(pk=annotation.pk)
 
 
 def save(annotation: Annotation, *puts: tuple[int, list[Any]]) -> None:
     base = Annotation.objects.get(pk=annotation.pk).revision
-    edits = [operation(base + place, node, put=put) for place, (node, put) in enumerate(puts)]
+    edits = [operation(base + offset, node, put=put) for offset, (node, put) in enumerate(puts)]
     save_operations(annotation=annotation.pk, operations=edits, by=annotation.annotator)
 
 
@@ -95,7 +101,7 @@ def test_it_works(annotation: Annotation) -> None:
     assert task is not None
     assert task.layers[0].names == ("Person", "Place", "City")
     assert project.items.get().program == task.text
-    assert [each["label"] for each in objects(annotation, 1)] == ["Place", "City"]
+    assert [mark["label"] for mark in objects(annotation, 1)] == ["Place", "City"]
     assert Gold.objects.get().document["layers"]["1"]["objects"][1]["label"] == "City"
     assert SystemOutput.objects.get().marks["1"][0]["label"] == "City"
     event = project.audit.get(kind="label_renamed")
@@ -114,9 +120,11 @@ def test_a_merge_keeps_each_answer_and_relation_once(annotation: Annotation) -> 
     ):
         remove_label(project=project, layer=layer, label=label, into=into, by=None)
     remove_label(project=project, layer="Entities", question="Roles", label="writer", into="author", by=None)
-    assert [each["value"] for each in objects(annotation, 3)] == ["calm"]
-    assert [(each["label"], each["ends"]) for each in objects(annotation, 2)] == [("knows", ["a", "b"])]
-    assert [each["label"] for each in objects(annotation, 1)] == ["Place", "Place"]
+    assert [answer["value"] for answer in objects(annotation, 3)] == ["calm"]
+    assert [(relation["label"], relation["ends"]) for relation in objects(annotation, 2)] == [
+        ("knows", ["a", "b"])
+    ]
+    assert [mark["label"] for mark in objects(annotation, 1)] == ["Place", "Place"]
     assert objects(annotation, 1)[0]["answers"] == {"Roles": ["author"]}
     task = parse_task(Project.objects.get())
     assert task is not None
@@ -134,9 +142,9 @@ def test_edits_and_undo_with_the_old_name_get_the_new_one(annotation: Annotation
     with pytest.raises(StaleBase):
         save_operations(annotation=annotation.pk, operations=[late], by=annotation.annotator)
     save(annotation, (1, [span("c", 4, 5, label="Town")]))
-    assert [each["label"] for each in objects(annotation, 1)] == ["Place", "Stadt", "Stadt"]
+    assert [mark["label"] for mark in objects(annotation, 1)] == ["Place", "Stadt", "Stadt"]
     fresh = Annotation.objects.select_related("project").get(pk=annotation.pk)
-    assert [each["label"] for each in list_recent_operations(fresh)[0]["operation"]["put"]] == [
+    assert [mark["label"] for mark in list_recent_operations(fresh)[0]["operation"]["put"]] == [
         "Place",
         "Stadt",
     ]
@@ -148,14 +156,14 @@ def test_an_old_name_that_is_a_label_again_means_itself(annotation: Annotation) 
     task = read_label_task(TASK.replace("[Person, Place, Town]", "[Person, Place, City, Town]"))
     change_labels(project=project, labels=task, by=manager(annotation).user)
     save(annotation, (1, [span("c", 4, 5, label="Town")]))
-    assert [each["label"] for each in objects(annotation, 1)] == ["Place", "City", "Town"]
+    assert [mark["label"] for mark in objects(annotation, 1)] == ["Place", "City", "Town"]
     rename_label(project=project, layer="Entities", label="City", new_name="Burg", by=None)
     rename_label(project=project, layer="Entities", label="Burg", new_name="City", by=None)
-    assert [each["label"] for each in objects(annotation, 1)] == ["Place", "City", "Town"]
+    assert [mark["label"] for mark in objects(annotation, 1)] == ["Place", "City", "Town"]
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("arguments", "sentence"),
     [
         ({"label": "Town"}, "“Town” is used 1 times in annotations, 1 times in gold and 1 times in sugg"),
         ({"label": "Nowhere"}, "“Entities” has no label “Nowhere”"),
@@ -167,10 +175,10 @@ def test_an_old_name_that_is_a_label_again_means_itself(annotation: Annotation) 
     ],
 )
 def test_what_cannot_be_removed_is_refused(
-    annotation: Annotation, given: dict[str, str], sentence: str
+    annotation: Annotation, arguments: dict[str, str], sentence: str
 ) -> None:
     with pytest.raises(Conflict, match=sentence):
-        remove_label(project=annotation.project, by=None, **{"layer": "Entities"} | given)
+        remove_label(project=annotation.project, by=None, **{"layer": "Entities"} | arguments)
     assert Project.objects.get().labels == annotation.project.labels
 
 
@@ -212,7 +220,7 @@ def test_a_file_exported_before_can_be_imported_again(annotation: Annotation, tm
     report = import_items(records=read_jsonl(Source(tmp_path / "new.jsonl")), project=Project.objects.get())
     assert (report.added, report.unchanged) == (1, 0)
     gold = Gold.objects.get(item__external_id="j").document
-    assert [each["label"] for each in gold["layers"]["1"]["objects"]] == ["Place", "City"]
+    assert [mark["label"] for mark in gold["layers"]["1"]["objects"]] == ["Place", "City"]
 
 
 def test_over_rest(annotation: Annotation) -> None:
@@ -229,10 +237,10 @@ def test_over_rest(annotation: Annotation) -> None:
     post("rename", 409, label="Town", new_name="Place")
     post("rename", 422, label="Town", new_name="")
     renamed = post("rename", 200, label="Town", new_name="City")["layers"][0]["labels"]
-    assert [each["name"] for each in renamed] == ["Person", "Place", "City"]
+    assert [label["name"] for label in renamed] == ["Person", "Place", "City"]
     assert "is used 1 times" in post("remove", 409, label="City")["detail"]
     left = post("remove", 200, label="City", into="Place")["layers"][0]["labels"]
-    assert [each["name"] for each in left] == ["Person", "Place"]
+    assert [label["name"] for label in left] == ["Person", "Place"]
     client = Client(headers=bearer(annotation.annotator))
     post("remove", 403, label="Person")
 

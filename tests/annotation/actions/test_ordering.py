@@ -1,4 +1,4 @@
-"""The order in which items are assigned: of the files, random, by certainty, and by hand."""
+"""Items are assigned as in the files, at random, by certainty or by hand."""
 
 from __future__ import annotations
 
@@ -92,48 +92,48 @@ def test_a_released_item_is_found_again_by_its_rank() -> None:
 
 def test_items_on_which_people_disagree_come_first_and_those_in_agreement_last() -> None:
     project = make_project(annotators_per_item=3)
-    one, two = make_member(project), make_member(project)
+    annotator, other = make_member(project), make_member(project)
     make_items(project, 4)
-    handed(one, 3)
+    handed(annotator, 3)
     for apart in (False, True, False):
-        annotation = assignments.assign_next_annotation(member=fresh(two))
+        annotation = assignments.assign_next_annotation(member=fresh(other))
         finished(annotation) if not apart else nothing_drawn(annotation)
-    told = dict(project.items.values_list("external_id", "disagreement"))
-    assert told == {"i1": 0.0, "i2": 1.0, "i3": 0.0, "i4": None}
-    order_items(project=project, order=Order.DISPUTED, by=one.user)
+    disagreements = dict(project.items.values_list("external_id", "disagreement"))
+    assert disagreements == {"i1": 0.0, "i2": 1.0, "i3": 0.0, "i4": None}
+    order_items(project=project, order=Order.DISPUTED, by=annotator.user)
     assert order_of(project) == ["i2", "i4", "i1", "i3"]
     assert handed(make_member(project), 2) == ["i2", "i4"]
 
 
 def test_disagreement_follows_what_is_finished() -> None:
     project = make_project(annotators_per_item=2)
-    one, two = make_member(project), make_member(project)
+    annotator, other = make_member(project), make_member(project)
     (item,) = make_items(project, 1)
-    finished(assignments.assign_next_annotation(member=one))
-    second = nothing_drawn(assignments.assign_next_annotation(member=two))
+    finished(assignments.assign_next_annotation(member=annotator))
+    second = nothing_drawn(assignments.assign_next_annotation(member=other))
     item.refresh_from_db()
     assert item.disagreement == 1
-    take_back(annotation=second.pk, by=two.user)
+    take_back(annotation=second.pk, by=other.user)
     item.refresh_from_db()
     assert item.disagreement is None
     # As after an import, in which nobody compared them.
-    second = submit(annotation=second.pk, revision=second.revision, by=two.user)
+    second = submit(annotation=second.pk, revision=second.revision, by=other.user)
     project.items.update(disagreement=None)
-    order_items(project=project, order=Order.DISPUTED, by=one.user)
+    order_items(project=project, order=Order.DISPUTED, by=annotator.user)
     item.refresh_from_db()
     assert item.disagreement == 1
-    returned = return_annotation(annotation=second, revision=second.revision, text="Look.", by=one.user)
-    assignments.release(annotation=returned, by=two.user)
+    returned = return_annotation(annotation=second, revision=second.revision, text="Look.", by=annotator.user)
+    assignments.release(annotation=returned, by=other.user)
     item.refresh_from_db()
     assert item.disagreement is None
 
 
 def test_the_queue_of_review_begins_with_the_most_disagreement() -> None:
     project = make_project(annotators_per_item=2)
-    one, two = make_member(project), make_member(project)
+    annotator, other = make_member(project), make_member(project)
     make_items(project, 4)
-    handed(one, 4)
-    handed(two, 4)
+    handed(annotator, 4)
+    handed(other, 4)
     for name, value in (("i2", 0.4), ("i3", 0.9), ("i4", 0.4)):
         project.items.filter(external_id=name).update(disagreement=value)
     queue = ["i3", "i2", "i4", "i1"]
@@ -154,7 +154,7 @@ def fresh(member: Membership) -> Membership:
 def nothing_drawn(annotation: Annotation) -> Annotation:
     """Say that there are no dogs, and submit."""
     edits = [
-        operation(annotation.revision + place, node, state="nothing") for place, node in enumerate((3, 2))
+        operation(annotation.revision + offset, node, state="nothing") for offset, node in enumerate((3, 2))
     ]
     saved = save_operations(annotation=annotation.pk, operations=edits, by=annotation.annotator)
     return submit(annotation=annotation.pk, revision=saved.annotation.revision, by=annotation.annotator)

@@ -1,4 +1,7 @@
-"""Served systems over a project: what is sent, stored once, refused, taken up again, and told."""
+"""Served systems answer the items of a project.
+
+Their outputs are stored once, and failed or lost items are tried again.
+"""
 
 import base64
 import io
@@ -34,7 +37,10 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 @pytest.fixture
 def server(settings) -> Iterator[FakeModelServer]:
-    """A fake model server that the site asks; it serves a reader and a modular network."""
+    """Yield a fake model server for the site.
+
+    It serves a reader and a modular network.
+    """
     with FakeModelServer(FakeSystem(), FakeModularSystem()) as running:
         settings.MODEL_SERVER_URL = running.url
         yield running
@@ -56,22 +62,22 @@ def executed(project: Project, *arguments: str) -> tuple[str, str]:
 def test_it_works(server, eager) -> None:
     project = make_project()
     items = make_items(project, 3)
-    said, _warned = executed(project, "--wait", "--slice", "2")
-    assert "outputs for 3 of 3 items" in said
+    printed, _warned = executed(project, "--wait", "--slice", "2")
+    assert "outputs for 3 of 3 items" in printed
     item = ModuleItem(
         id="i1",
         text=items[0].text,
         program=PROGRAM,
         images=[ModuleImage(name=name) for name in items[0].images],
     )
-    (wanted,) = FakeModularSystem().execute([item])
-    found = SystemOutput.objects.get(item=items[0])
-    assert (found.system, found.revision) == ("fake-modular", FakeModularSystem().revision)
-    assert found.answer == wanted.answer
-    assert found.proposals == [[list(box) for box in image] for image in wanted.proposals]
-    assert [one["module"] for one in found.modules] == ["equal", "count", "filter", "find", "2"]
-    assert found.modules[3]["probabilities"] == wanted.modules[3].probabilities
-    assert found.modules[1]["value"] == wanted.modules[1].value
+    (expected,) = FakeModularSystem().execute([item])
+    stored = SystemOutput.objects.get(item=items[0])
+    assert (stored.system, stored.revision) == ("fake-modular", FakeModularSystem().revision)
+    assert stored.answer == expected.answer
+    assert stored.proposals == [[list(box) for box in image] for image in expected.proposals]
+    assert [module["module"] for module in stored.modules] == ["equal", "count", "filter", "find", "2"]
+    assert stored.modules[3]["probabilities"] == expected.modules[3].probabilities
+    assert stored.modules[1]["value"] == expected.modules[1].value
     assert OutputRun.objects.get().status == "done"
 
 
@@ -79,8 +85,8 @@ def test_spans_are_sent_with_their_tokens(server, eager) -> None:
     project = make_project(kind="spans")
     (item,) = make_items(project)
     executed(project, "--wait")
-    found = SystemOutput.objects.get(item=item)
-    (find,) = (one for one in found.modules if one["module"] == "find")
+    stored = SystemOutput.objects.get(item=item)
+    (find,) = (module for module in stored.modules if module["module"] == "find")
     assert len(find["attention"]) == len(item.tokens)
 
 
@@ -121,8 +127,8 @@ def test_a_second_time_computes_nothing(server, eager) -> None:
     make_items(project, 2)
     executed(project, "--wait")
     rows = list(SystemOutput.objects.values_list("pk", flat=True))
-    said, _warned = executed(project, "--wait")
-    assert "outputs for 2 of 2" in said
+    printed, _warned = executed(project, "--wait")
+    assert "outputs for 2 of 2" in printed
     assert list(SystemOutput.objects.values_list("pk", flat=True)) == rows
     make_items(project)
     assert "outputs for 3 of 3" in executed(project, "--wait")[0]
@@ -146,8 +152,8 @@ def test_failures_are_kept_and_tried_again(server, eager) -> None:
     records = [make_record("i1"), make_record("i2", text=FAILS), make_record("i3")]
     import_items(records=records, project=project)
     Item.objects.filter(external_id="i3").update(program="")
-    said, warned = executed(project, "--wait")
-    assert "outputs for 1 of 3" in said
+    printed, warned = executed(project, "--wait")
+    assert "outputs for 1 of 3" in printed
     assert "2 items failed; the first, i2: fake-modular failed" in warned
     run = OutputRun.objects.get()
     assert dict(run.failures.values_list("item__external_id", "kind")) == {
@@ -167,7 +173,7 @@ def test_every_item_failing_is_a_failed_job(server, eager) -> None:
 
 def test_what_does_not_fit_the_item_is_a_failure(server, monkeypatch) -> None:
     project = make_project()
-    one, other = make_items(project, 2)
+    item, other = make_items(project, 2)
     original = FakeModularSystem.execute
 
     def strange(self, items):
@@ -179,7 +185,7 @@ def test_what_does_not_fit_the_item_is_a_failure(server, monkeypatch) -> None:
 
     monkeypatch.setattr(FakeModularSystem, "execute", strange)
     run = begun(project)
-    compute_slice(run_id=run.pk, first=one.pk, last=other.pk)
+    compute_slice(run_id=run.pk, first=item.pk, last=other.pk)
     assert [(row.kind, row.message) for row in run.failures.all()] == [
         ("invalid_output", "i1: it executed another program, exist(find[dogs])"),
         ("invalid_output", "i2: proposals: the item has 2 images, not 1"),

@@ -1,4 +1,4 @@
-"""Review: sending back, accepting, adjudicating; gold in versions; who qualifies."""
+"""Tests of review: returns, acceptance, adjudication, gold, qualification."""
 
 import html
 from typing import Any
@@ -68,18 +68,18 @@ def test_it_works() -> None:
     assert gold.method == Gold.Method.ADJUDICATED
     assert len(parse_document(gold.document).layers[3].objects) == 2
     assert not list_items_to_settle(project).exists()
-    assert {one.status for one in annotation.item.annotations.all()} == {"accepted"}
+    assert {row.status for row in annotation.item.annotations.all()} == {"accepted"}
 
 
 def test_an_adjudication_can_be_opened_again_and_makes_another_version() -> None:
     annotation, _other = two_annotations()
     first, second = (make_member(annotation.project, Role.ADJUDICATOR).user for _ in range(2))
-    made = review.start_adjudication(
+    adjudication = review.start_adjudication(
         item=annotation.item, document=parse_document(annotation.document), by=first
     )
-    review.settle(annotation=made, revision=0, by=first)
+    review.settle(annotation=adjudication, revision=0, by=first)
     again = review.start_adjudication(item=annotation.item, document=Document(), by=second)
-    assert again.pk == made.pk
+    assert again.pk == adjudication.pk
     assert again.annotator == second
     save_operations(annotation=again.pk, operations=[operation(0, 2, note="looked at twice")], by=second)
     review.settle(annotation=again, revision=1, by=second)
@@ -90,9 +90,9 @@ def test_an_adjudication_can_be_opened_again_and_makes_another_version() -> None
 def test_an_unfinished_adjudication_is_no_gold() -> None:
     annotation, _other = two_annotations()
     judge = make_member(annotation.project, Role.ADJUDICATOR).user
-    made = review.start_adjudication(item=annotation.item, document=Document(), by=judge)
+    adjudication = review.start_adjudication(item=annotation.item, document=Document(), by=judge)
     with pytest.raises(NotReady):
-        review.settle(annotation=made, revision=0, by=judge)
+        review.settle(annotation=adjudication, revision=0, by=judge)
     assert not Gold.objects.exists()
 
 
@@ -122,8 +122,8 @@ def test_an_old_page_does_not_replace_the_gold_of_somebody_else() -> None:
     client = client_of(make_member(annotation.project, Role.ADJUDICATOR).user)
     old_page = join_lines(client.get(base).content.decode())
     assert 'name="version" value="0"' in old_page
-    for each in (annotation, other):
-        sent = {"annotation": each.pk, "revision": each.revision, "letter": "A", "version": "0"}
+    for accepted in (annotation, other):
+        sent = {"annotation": accepted.pk, "revision": accepted.revision, "letter": "A", "version": "0"}
         page = join_lines(client.post(f"{base}accept/", sent, follow=True).content.decode())
     assert "Somebody settled the gold of this item" in page
     assert 'name="version" value="1"' in page
@@ -133,7 +133,7 @@ def test_an_old_page_does_not_replace_the_gold_of_somebody_else() -> None:
 
 
 def test_a_decision_is_about_the_work_that_was_on_the_page() -> None:
-    """Others hand in and take back meanwhile, so that letters and documents are no longer what they were."""
+    """Letters and documents change as others hand in and take back meanwhile."""
     annotation, other = two_annotations()
     base = f"/annotate/{annotation.project.slug}/items/{annotation.item_id}/"
     client = client_of(make_member(annotation.project, Role.ADJUDICATOR).user)
@@ -186,9 +186,9 @@ def test_who_adjudicates_no_more_neither_sees_nor_settles() -> None:
     member = make_member(annotation.project, Role.ADJUDICATOR)
     client = client_of(member.user)
     client.post(f"/annotate/{annotation.project.slug}/items/{annotation.item_id}/adjudicate/")
-    made = Annotation.objects.get(task=Annotation.Task.ADJUDICATION)
+    adjudication = Annotation.objects.get(task=Annotation.Task.ADJUDICATION)
     set_member(project=annotation.project, user=member.user, role=Role.ANNOTATOR, by=None)
-    base = f"/api/v1/annotations/{made.pk}/"
+    base = f"/api/v1/annotations/{adjudication.pk}/"
     assert client.get(f"{base}editor/").status_code == 404
     for address, body in (("submit/", {"revision": 0}), ("operations/", {"operations": [
         operation(0, 3, state="unsure").model_dump(mode="json", exclude_unset=True)]})):  # fmt: skip
@@ -346,7 +346,9 @@ def test_hidden_gold_reaches_the_score_of_its_annotator() -> None:
     saved = save_operations(annotation=second.pk, operations=edits, by=member.user)
     submit(annotation=second.pk, revision=saved.annotation.revision, by=member.user)
     # One box of the two that are known, and none of the two chosen ones: 2 · 1 / (1 + 2 + 2).
-    [person] = [each for each in list_people_progress(project) if each.name == member.user.username]
+    [person] = [
+        progress for progress in list_people_progress(project) if progress.name == member.user.username
+    ]
     assert person.known_items == 1
     assert person.known_f1 == pytest.approx(2 / 5)
     page = client_of(make_member(project, Role.MANAGER).user).get(f"/annotate/{project.slug}/members/")
@@ -354,18 +356,20 @@ def test_hidden_gold_reaches_the_score_of_its_annotator() -> None:
 
 
 def test_returned_work_leaves_the_queue_until_it_is_back() -> None:
-    one, _other = two_annotations()
-    project = one.project
-    assert list(list_items_to_settle(project)) == [one.item]
+    annotation, _other = two_annotations()
+    project = annotation.project
+    assert list(list_items_to_settle(project)) == [annotation.item]
     judge = make_member(project, Role.ADJUDICATOR)
-    review.return_annotation(annotation=one, revision=one.revision, text="Too wide.", by=judge.user)
+    review.return_annotation(
+        annotation=annotation, revision=annotation.revision, text="Too wide.", by=judge.user
+    )
     assert list(list_items_to_settle(project)) == []
     assert count_reviews(project)["items"] == 0
-    page = client_of(one.annotator).get(f"/annotate/annotation/{one.pk}/").content.decode()
+    page = client_of(annotation.annotator).get(f"/annotate/annotation/{annotation.pk}/").content.decode()
     assert "This annotation was returned to you." in page
     assert "Too wide." in page
-    submit(annotation=one.pk, revision=one.revision, by=one.annotator)
-    assert list(list_items_to_settle(project)) == [one.item]
+    submit(annotation=annotation.pk, revision=annotation.revision, by=annotation.annotator)
+    assert list(list_items_to_settle(project)) == [annotation.item]
     assert count_reviews(project)["items"] == 1
 
 
@@ -380,7 +384,7 @@ def test_gold_and_exports_leave_out_answers_that_are_hidden_now() -> None:
     annotation = assignments.assign_next_annotation(member=member)
     document = conditional("none", "taste")
     edits = [
-        {"node": node, "put": [each.model_dump() for each in layer.objects]}
+        {"node": node, "put": [answer.model_dump() for answer in layer.objects]}
         for node, layer in document.layers.items()
     ]
     annotation = handed_in(annotation, *edits[:2], edits[2] | {"also": [{"node": 1, "state": "done"}]})

@@ -1,4 +1,7 @@
-"""Fifty annotators at the same moment: no item ever has too many or too few, whatever is given back."""
+"""With fifty annotators at once no item has too many or too few of them.
+
+This holds whatever they give back.
+"""
 
 import random
 from collections import Counter
@@ -50,7 +53,10 @@ def next_for(pk: int) -> Annotation:
 
 
 def at_once(project: Project, act) -> list:
-    """Call ``act(membership's id, its number)`` for each annotator at the same moment, in threads."""
+    """Call ``act(membership's ID, its number)`` for all annotators at once.
+
+    Each call has its thread.
+    """
     members = [make_member(project).pk for _ in range(ANNOTATORS)]
     start = Barrier(ANNOTATORS)
 
@@ -63,7 +69,7 @@ def at_once(project: Project, act) -> list:
 
 
 def check_counts(project: Project, *, finished: Sequence[str] = (Annotation.Status.SUBMITTED,)) -> None:
-    """The counts of every item are those of its works, and nobody has an item twice."""
+    """Check the counts of every item, and that nobody has an item twice."""
     for item in project.items.all():
         annotations = list(item.annotations.filter(task=Annotation.Task.ANNOTATION))
         assert item.assigned == sum(annotation.status in Annotation.HOLDING for annotation in annotations)
@@ -74,7 +80,7 @@ def check_counts(project: Project, *, finished: Sequence[str] = (Annotation.Stat
 
 @pytest.mark.parametrize("k", [1, 3])
 def test_each_place_is_given_out_once(k: int) -> None:
-    """More annotators than places: every place is taken, and who got none was told so."""
+    """More annotators than places take every place, and the rest get an error."""
     project = make_project(annotators_per_item=k)
     make_items(project, 36 // k)
 
@@ -91,7 +97,10 @@ def test_each_place_is_given_out_once(k: int) -> None:
 
 @pytest.mark.parametrize("k", [1, 3])
 def test_expiry_and_release_in_between_lose_no_place_and_make_none(k: int) -> None:
-    """All work until nothing is left for them; at random they give items back or let them run out."""
+    """All work until nothing is left for them.
+
+    At random they give items back or let them run out.
+    """
     project = make_project(annotators_per_item=k)
     make_items(project, 60 // k)
 
@@ -110,11 +119,11 @@ def test_expiry_and_release_in_between_lose_no_place_and_make_none(k: int) -> No
                 acts.append("lost")
         return acts
 
-    acts = Counter(act for each in at_once(project, annotate) for act in each)
+    acts = Counter(act for history in at_once(project, annotate) for act in history)
     check_counts(project)
     assert acts["give back"] > 5
     assert acts["run out"] > 5
-    # Places may run out after the last one went home: whoever comes then finishes them, and all are full.
+    # Places may run out after the last one went home. The next annotator finishes them, and all are full.
     for member in project.memberships.all():
         while True:
             try:
@@ -126,21 +135,24 @@ def test_expiry_and_release_in_between_lose_no_place_and_make_none(k: int) -> No
 
 
 def test_who_was_too_late_for_an_item_holds_it_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While one waits for a second item, the first is free: else two could wait for each other's."""
+    """The first item is free while its annotator waits for a second one.
+
+    Otherwise two annotators could wait for each other's item.
+    """
     if not connection.features.has_select_for_update_nowait:
         pytest.skip("SQLite has no row locks.")
     monkeypatch.setattr(random, "choice", lambda rest: rest[0])
     project = make_project(annotators_per_item=1)
     first, second = make_items(project, 2)
     late = make_member(project).pk
-    with ThreadPoolExecutor(1) as thread, taking(first) as one, taking(second) as other:
+    with ThreadPoolExecutor(1) as thread, taking(first) as blocker, taking(second) as next_blocker:
         annotation = thread.submit(closing, next_for, late)
-        eventually(lambda: keeps_waiting(one))
-        one.commit()
-        eventually(lambda: keeps_waiting(other))
+        eventually(lambda: keeps_waiting(blocker))
+        blocker.commit()
+        eventually(lambda: keeps_waiting(next_blocker))
         with transaction.atomic():
             assert Item.objects.select_for_update(nowait=True).get(pk=first.pk).assigned == 1
-        other.rollback()
+        next_blocker.rollback()
         assert annotation.result().item_id == second.pk
 
 
@@ -157,11 +169,14 @@ def taking(item: Item) -> Iterator[BaseDatabaseWrapper]:
         other.close()
 
 
-def keeps_waiting(one: BaseDatabaseWrapper) -> bool:
-    """Whether somebody waits for the end of this connection's transaction."""
+def keeps_waiting(blocker: BaseDatabaseWrapper) -> bool:
+    """Return whether somebody waits for the end of a transaction.
+
+    It is that of the connection ``blocker``.
+    """
     waiting = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE %s = ANY (pg_blocking_pids(pid)))"
     with connection.cursor() as cursor:
-        cursor.execute(waiting, [one.connection.info.backend_pid])
+        cursor.execute(waiting, [blocker.connection.info.backend_pid])
         return bool(cursor.fetchone()[0])
 
 
@@ -174,7 +189,7 @@ def closing(act, *arguments):
 
 
 def test_tabs_of_one_person_of_the_workspace_make_one_row_and_take_one_item() -> None:
-    """Nobody has a row before the first item; at the same moment each tab would make one."""
+    """Nobody has a row before the first item, and each tab would make one."""
     project = make_project()
     make_items(project, 5)
     user, tabs = give(make_user(), WorkspaceRole.ANNOTATOR), 8
@@ -214,7 +229,10 @@ def test_more_places_while_all_are_handed_items() -> None:
 
 
 def test_settling_while_annotators_take_their_work_back() -> None:
-    """Either the gold was quicker, or the person was: never do both wait, and counts stay true."""
+    """Either the gold is quicker or the person: never do both wait.
+
+    The counts stay true.
+    """
     project = make_project(annotators_per_item=ANNOTATORS // 5)
     items = make_items(project, 5)
     adjudicator = make_member(project, Role.ADJUDICATOR).user
@@ -273,8 +291,8 @@ def draw(annotation: Annotation) -> None:
 def test_the_same_person_in_many_tabs_gets_one_item() -> None:
     project = make_project(annotators_per_item=3)
     make_items(project, 5)
-    one = make_member(project).pk
-    annotations = at_once(project, lambda pk, number: next_for(one).pk)
+    member_id = make_member(project).pk
+    annotations = at_once(project, lambda pk, number: next_for(member_id).pk)
     assert len(set(annotations)) == 1
     check_counts(project)
 
@@ -334,4 +352,4 @@ def test_versions_of_a_guideline_are_counted_one_after_the_other() -> None:
     )
     versions = list(project.guidelines.order_by("version").values_list("version", "text"))
     assert [number for number, _text in versions] == list(range(1, len(versions) + 1))
-    assert all(one[1] != two[1] for one, two in pairwise(versions))
+    assert all(previous[1] != following[1] for previous, following in pairwise(versions))

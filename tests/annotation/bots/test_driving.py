@@ -1,4 +1,4 @@
-"""Requests of simulated annotators: what they do about the limit of the API."""
+"""Requests of simulated annotators follow the rate limit of the API."""
 
 import asyncio
 
@@ -11,14 +11,14 @@ from foundation.behaviour_mix import parse_mix
 
 
 def test_a_bot_that_is_too_quick_waits_and_goes_on() -> None:
-    asked: list[str] = []
+    paths: list[str] = []
 
     def site(request: httpx.Request) -> httpx.Response:
-        asked.append(request.url.path)
-        return httpx.Response(429, headers={"Retry-After": "0"} if len(asked) == 1 else {})
+        paths.append(request.url.path)
+        return httpx.Response(429, headers={"Retry-After": "0"} if len(paths) == 1 else {})
 
     [bot] = make_bots([("bot-1", "secret")], parse_mix("careful", BEHAVIOURS), seed=1)
     plan = Plan("dogs")
     asyncio.run(run_bots([bot], "http://site", plan, concurrency=1, transport=httpx.MockTransport(site)))
-    assert asked == ["/accounts/login/"] * 2
+    assert paths == ["/accounts/login/"] * 2
     assert "status 429" in bot.error  # without Retry-After it is an answer like any other

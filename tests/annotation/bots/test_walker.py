@@ -1,4 +1,7 @@
-"""Simulated annotators: what they draw, how they work, and that the site keeps what it acknowledged."""
+"""Simulated annotators draw by their behaviour and work as people do.
+
+The site stores what it acknowledged.
+"""
 
 import random
 from collections.abc import Callable
@@ -60,15 +63,15 @@ def sheet_of(kind: Kind) -> Sheet:
 
 
 def drawn(kind: Kind, behaviour: Behaviour, seed: int, *, gold: bool = True) -> dict[int, Any]:
-    known = Document.model_validate(GOLD[kind]) if gold else None
-    return draw(sheet_of(kind), known, behaviour, random.Random(seed))
+    document = Document.model_validate(GOLD[kind]) if gold else None
+    return draw(sheet_of(kind), document, behaviour, random.Random(seed))
 
 
 def applied(kind: Kind, layers: dict[int, Any]) -> Document:
     """The document that a bot's edits add up to, by the site's own rules."""
     document, program = Document(), parse(PROGRAMS[kind], kind=kind)
-    for one in build_edits(layers):
-        document, _inverse = apply(document, Edit.model_validate(one), program, SUBJECTS[kind])
+    for edit in build_edits(layers):
+        document, _inverse = apply(document, Edit.model_validate(edit), program, SUBJECTS[kind])
     assert open_nodes(document, program) == []
     return document
 
@@ -81,7 +84,7 @@ def test_a_perfect_bot_draws_the_gold(kind: Kind) -> None:
         mine = document.layers[index].objects
         assert len(mine) == len(layer.objects)
         if kind == "spans" and index == 2:
-            assert [one.span for one in mine] == [one.span for one in layer.objects]
+            assert [mark.span for mark in mine] == [mark.span for mark in layer.objects]
 
 
 @pytest.mark.parametrize("gold", [True, False])
@@ -98,8 +101,8 @@ def test_the_sloppy_stray_further_from_the_gold_than_the_careful() -> None:
 
     def shifts(name: str) -> list[float]:
         gold = box("x")["box"]
-        found = [drawn("boxes", BEHAVIOURS[name], seed)[3] for seed in range(300)]
-        return [abs(layer[0]["box"][0] - gold[0]) for layer in found if len(layer) == 3]
+        layers = [drawn("boxes", BEHAVIOURS[name], seed)[3] for seed in range(300)]
+        return [abs(layer[0]["box"][0] - gold[0]) for layer in layers if len(layer) == 3]
 
     assert objects("careful") > 0.95 * 900
     assert objects("sloppy") < objects("careful")
@@ -128,7 +131,7 @@ def test_a_mix_names_behaviours() -> None:
 
 
 def drive(bot: Bot, plan: Plan, *, before: Callable[[Ask], None] = lambda ask: None) -> None:
-    """Walk with Django's test client, which goes through the whole site but no socket."""
+    """Walk with Django's test client: through the whole site, but no socket."""
     client, answer = Client(enforce_csrf_checks=True), None
     steps = walk(bot, plan)
     try:
@@ -137,33 +140,36 @@ def drive(bot: Bot, plan: Plan, *, before: Callable[[Ask], None] = lambda ask: N
             answer = None
             if isinstance(step, Ask):
                 before(step)
-                answer = asked(client, step)
+                answer = send_request(client, step)
     except StopIteration:
         return
 
 
-def asked(client: Client, ask: Ask) -> Answer:
+def send_request(client: Client, ask: Ask) -> Answer:
     headers = {"X-CSRFToken": ask.token} if ask.token else {}
     if ask.method == "GET":
-        found = client.get(ask.path)
+        response = client.get(ask.path)
     elif ask.form is not None:
-        found = client.post(ask.path, ask.form, headers=headers)
+        response = client.post(ask.path, ask.form, headers=headers)
     else:
-        found = client.post(ask.path, ask.json, content_type="application/json", headers=headers)
-    return Answer(found.status_code, found.headers.get("Location", ""), found.content)
+        response = client.post(ask.path, ask.json, content_type="application/json", headers=headers)
+    return Answer(response.status_code, response.headers.get("Location", ""), response.content)
 
 
 @pytest.fixture
 def quick_hash(settings: Any) -> None:
-    """Passwords are hashed slowly on purpose; here that would be most of the time."""
+    """Hash passwords quickly.
+
+    They are hashed slowly on purpose; here that would be most of the time.
+    """
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture
 def project(db: None, quick_hash: None) -> Project:
-    made = make_project()
-    import_items(records=[make_record(f"i{n}", gold=GOLD["boxes"]) for n in range(6)], project=made)
-    return made
+    project = make_project()
+    import_items(records=[make_record(f"i{n}", gold=GOLD["boxes"]) for n in range(6)], project=project)
+    return project
 
 
 def make_bot(project: Project, kind: str = "careful", seed: int = 1) -> Bot:
@@ -172,7 +178,7 @@ def make_bot(project: Project, kind: str = "careful", seed: int = 1) -> Bot:
 
 
 def check_kept(project: Project, bot: Bot) -> None:
-    """What the bot was told is stored, is stored: once, and nothing besides."""
+    """Check that the site stores what it acknowledged once, and no more."""
     stored = count_stored_operations(project, [bot.name])
     assert sorted(stored) == sorted(bot.saved)
     assert set(stored.values()) <= {1}
@@ -237,13 +243,13 @@ def test_a_begun_work_is_cleared_and_drawn_anew(project: Project) -> None:
     drive(bot, Plan(project.slug, read_current_gold(project), most=1))
     annotation.refresh_from_db()
     assert annotation.status == Annotation.Status.SUBMITTED
-    ids = [one["id"] for layer in annotation.document["layers"].values() for one in layer["objects"]]
+    ids = [mark["id"] for layer in annotation.document["layers"].values() for mark in layer["objects"]]
     assert ids
     assert not {"old", "older", "c"} & set(ids)
 
 
 def test_a_lost_place_is_no_error(project: Project) -> None:
-    """The reservation runs out while the bot draws, and somebody else takes the item."""
+    """The reservation expires during drawing, and another takes the item."""
     bot = make_bot(project)
     other = make_member(project)
     taken: list[Annotation] = []

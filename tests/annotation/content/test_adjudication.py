@@ -1,4 +1,4 @@
-"""The draft of an adjudication: what everybody marked, and what is left to decide."""
+"""A draft of an adjudication has what everybody marked; the rest is open."""
 
 from annotation.content.adjudication import build_draft
 from annotation.content.completeness import open_nodes
@@ -13,7 +13,7 @@ def test_a_draft_holds_what_everybody_marked_and_leaves_the_rest_open() -> None:
     check_document(document, OF_BOXES, BOXES)
     assert document.layers[3].state == "done"
     assert abs(document.layers[3].objects[0].box[0] - 0.11) < 1e-9  # in the middle of the two
-    assert [one.ref for one in document.layers[2].objects if isinstance(one, Chosen)] == ["g3.0"]
+    assert [mark.ref for mark in document.layers[2].objects if isinstance(mark, Chosen)] == ["g3.0"]
     assert open_nodes(document, OF_BOXES) == [2]
 
 
@@ -42,9 +42,9 @@ def test_new_objects_where_one_chooses_stay_new() -> None:
 
 
 def test_spans_are_settled_on_what_most_chose() -> None:
-    one = drawn({"node": 2, "put": [span("a", 2, 5)], "state": "done"}, program=OF_SPANS, subject=SPANS)
-    other = drawn({"node": 2, "put": [span("x", 3, 5)], "state": "done"}, program=OF_SPANS, subject=SPANS)
-    document = build_draft(OF_SPANS, {"A": one, "B": other, "C": other}, SPANS.tokens, SPANS.passage)
+    wide = drawn({"node": 2, "put": [span("a", 2, 5)], "state": "done"}, program=OF_SPANS, subject=SPANS)
+    narrow = drawn({"node": 2, "put": [span("x", 3, 5)], "state": "done"}, program=OF_SPANS, subject=SPANS)
+    document = build_draft(OF_SPANS, {"A": wide, "B": narrow, "C": narrow}, SPANS.tokens, SPANS.passage)
     check_document(document, OF_SPANS, SPANS)
     assert document.layers[2].objects[0].tokens == (3, 5)
     assert document.layers[2].state == "open"

@@ -15,9 +15,9 @@ def test_agreement_compares_what_is_computed_too() -> None:
 
 
 def test_a_span_with_other_borders_is_missed() -> None:
-    one = drawn({"node": 2, "put": [span("a", 2, 5)], "state": "done"}, program=OF_SPANS, subject=SPANS)
-    other = drawn({"node": 2, "put": [span("x", 3, 5)], "state": "done"}, program=OF_SPANS, subject=SPANS)
-    two, three = {"A": one, "B": other}, {"A": one, "B": other, "C": other}
+    wide = drawn({"node": 2, "put": [span("a", 2, 5)], "state": "done"}, program=OF_SPANS, subject=SPANS)
+    narrow = drawn({"node": 2, "put": [span("x", 3, 5)], "state": "done"}, program=OF_SPANS, subject=SPANS)
+    two, three = {"A": wide, "B": narrow}, {"A": wide, "B": narrow, "C": narrow}
     assert measure_disagreement(OF_SPANS, two, SPANS.tokens) == 0.5  # the other step has no objects
     assert measure_disagreement(OF_SPANS, three, SPANS.tokens) == 0.25
-    assert measure_disagreement(OF_SPANS, {"B": other, "C": other}, SPANS.tokens) == 0
+    assert measure_disagreement(OF_SPANS, {"B": narrow, "C": narrow}, SPANS.tokens) == 0

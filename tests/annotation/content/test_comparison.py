@@ -10,10 +10,10 @@ from tests.annotation.factories import SPANS, span
 
 
 def test_it_works() -> None:
-    found = build_steps(OF_BOXES, {"A": two_dogs(), "B": two_dogs(0.02)})
-    assert [step.node for step in found] == [3, 2]
-    assert all(step.unanimous for step in found)
-    assert [sorted(one.members) for one in found[0].clusters] == [["A", "B"], ["A", "B"]]
+    steps = build_steps(OF_BOXES, {"A": two_dogs(), "B": two_dogs(0.02)})
+    assert [step.node for step in steps] == [3, 2]
+    assert all(step.unanimous for step in steps)
+    assert [sorted(cluster.members) for cluster in steps[0].clusters] == [["A", "B"], ["A", "B"]]
 
 
 def test_who_chose_differently_is_to_decide() -> None:
@@ -23,9 +23,9 @@ def test_who_chose_differently_is_to_decide() -> None:
 
 
 def test_spans_with_other_borders_are_no_agreement() -> None:
-    one = drawn({"node": 2, "put": [span("a", 2, 5)], "state": "done"}, program=OF_SPANS, subject=SPANS)
-    other = drawn({"node": 2, "put": [span("x", 3, 5)], "state": "done"}, program=OF_SPANS, subject=SPANS)
-    step = build_steps(OF_SPANS, {"A": one, "B": other, "C": other}, SPANS.tokens)[0]
+    wide = drawn({"node": 2, "put": [span("a", 2, 5)], "state": "done"}, program=OF_SPANS, subject=SPANS)
+    narrow = drawn({"node": 2, "put": [span("x", 3, 5)], "state": "done"}, program=OF_SPANS, subject=SPANS)
+    step = build_steps(OF_SPANS, {"A": wide, "B": narrow, "C": narrow}, SPANS.tokens)[0]
     [cluster] = step.clusters
     assert [sorted(variant.members) for variant in step.variants(cluster)] == [["B", "C"], ["A"]]
     assert not step.unanimous

@@ -1,4 +1,7 @@
-"""Label configurations: reading, refusing in sentences that name the field, and editing."""
+"""Label configurations are read and edited.
+
+Refusals name the field.
+"""
 
 import json
 import random
@@ -35,9 +38,9 @@ ENTITIES, TOPIC, TONE, QUALITY, COMMENT = range(1, 6)
 
 
 def program() -> LabelProgram:
-    made = parse_program_text(read_label_task(TASK).text, "spans")
-    assert isinstance(made, LabelProgram)
-    return made
+    parsed = parse_program_text(read_label_task(TASK).text, "spans")
+    assert isinstance(parsed, LabelProgram)
+    return parsed
 
 
 def edited(*edits: dict[str, Any], document: Document | None = None) -> Document:
@@ -60,7 +63,7 @@ def test_it_works() -> None:
     assert Document.model_validate_json(document.model_dump_json()) == document
 
 
-NESTED = """
+NESTED = """  # words: allow - test data
 layers:
   - type: choice
     name: Where
@@ -85,18 +88,18 @@ def test_labels_stand_inside_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parent", "place"), [("Nowhere", 3), ("Port", 1), ("Town", 1), ("Elsewhere", 3), ("Town", 4)]
+    ("parent", "index"), [("Nowhere", 3), ("Port", 1), ("Town", 1), ("Elsewhere", 3), ("Town", 4)]
 )
-def test_a_label_that_does_not_stand_below_its_parent_is_refused(parent: str, place: int) -> None:
-    given = json.loads(read_label_task(NESTED).text)
-    labels = given["layers"][0]["labels"]
-    name = labels[place] if isinstance(labels[place], str) else labels[place]["name"]
-    labels[place] = {"name": name, "parent": parent}
-    if (parent, place) == ("Town", 4):
+def test_a_label_that_does_not_stand_below_its_parent_is_refused(parent: str, index: int) -> None:
+    configuration = json.loads(read_label_task(NESTED).text)
+    labels = configuration["layers"][0]["labels"]
+    name = labels[index] if isinstance(labels[index], str) else labels[index]["name"]
+    labels[index] = {"name": name, "parent": parent}
+    if (parent, index) == ("Town", 4):
         labels.insert(4, "Person")
-        place = 5
-    with pytest.raises(ValueError, match=rf"labels\[{place}\].parent: “.*” must stand below “{parent}”"):
-        read_label_task(json.dumps(given))
+        index = 5
+    with pytest.raises(ValueError, match=rf"labels\[{index}\].parent: “.*” must stand below “{parent}”"):
+        read_label_task(json.dumps(configuration))
 
 
 @pytest.mark.parametrize(
@@ -139,7 +142,7 @@ def test_another_answer_replaces_the_first_and_undo_brings_it_back() -> None:
         program(),
         SPANS,
     )
-    assert [each.value for each in second.layers[TOPIC].objects] == ["politics"]  # type: ignore[union-attr]
+    assert [answer.value for answer in second.layers[TOPIC].objects] == ["politics"]  # type: ignore[union-attr]
     assert apply(second, Edit.model_validate(inverse), program(), SPANS)[0] == first
 
 
@@ -248,16 +251,19 @@ def test_a_task_of_another_kind_is_refused() -> None:
 
 
 def people() -> dict[str, Document]:
-    """Two people who share a mark, a topic and a tone, and part in a label, a tone and the rating."""
-    place = span("p", 5, 6, label="Place")
+    """Return the documents of two people who agree in part.
+
+    They share a mark, a topic and a tone, and differ in a label, a tone and the rating.
+    """
+    shared = span("p", 5, 6, label="Place")
     first = edited(
-        {"node": ENTITIES, "put": [span("a", 0, 1, label="Person"), place], "state": "done"},
+        {"node": ENTITIES, "put": [span("a", 0, 1, label="Person"), shared], "state": "done"},
         {"node": TOPIC, "put": [{"id": "n2", "value": "sport"}], "state": "done"},
         {"node": TONE, "put": [{"id": "n3.0", "value": "calm"}], "state": "done"},
         {"node": QUALITY, "put": [{"id": "n4", "value": 2}], "state": "done"},
     )
     second = edited(
-        {"node": ENTITIES, "put": [span("a", 0, 1, label="Place"), place], "state": "done"},
+        {"node": ENTITIES, "put": [span("a", 0, 1, label="Place"), shared], "state": "done"},
         {"node": TOPIC, "put": [{"id": "n2", "value": "sport"}], "state": "done"},
         {
             "node": TONE,
@@ -271,13 +277,13 @@ def people() -> dict[str, Document]:
 
 def test_adjudication_starts_from_what_all_marked_with_the_same_label() -> None:
     start = build_draft(program(), people(), SPANS.tokens, SPANS.passage)
-    [kept] = start.layers[ENTITIES].objects
-    assert isinstance(kept, Span)
-    assert (kept.label, kept.tokens) == ("Place", (5, 6))
+    [mark] = start.layers[ENTITIES].objects
+    assert isinstance(mark, Span)
+    assert (mark.label, mark.tokens) == ("Place", (5, 6))
     assert {node: layer.state for node, layer in start.layers.items()} == {
         ENTITIES: "open", TOPIC: "done", TONE: "open", QUALITY: "open", COMMENT: "open",
     }  # fmt: skip
-    assert [each.value for each in start.layers[TONE].objects] == ["calm"]  # type: ignore[union-attr]
+    assert [answer.value for answer in start.layers[TONE].objects] == ["calm"]  # type: ignore[union-attr]
     assert check_document(start, program(), SPANS) == start
 
 
@@ -316,7 +322,7 @@ def test_a_key_may_replace_what_is_merged() -> None:
     assert [layer.name for layer in read_label_task(text).layers] == ["A", "D"]
 
 
-CONDITIONAL = """
+CONDITIONAL = """  # words: allow - test data
 layers:
   - {type: choice, name: Sentiment, labels: [good, bad, none]}
   - {type: choices, name: Reasons, labels: [price, taste], show_if: {layer: Sentiment, labels: [good, bad]}}
@@ -329,7 +335,7 @@ def conditional(sentiment: str, *reasons: str) -> Document:
     """Return a document with an answer to each question, hidden ones included."""
     layers = {
         SENTIMENT: [{"id": "s", "value": sentiment}],
-        REASONS: [{"id": f"r{place}", "value": reason} for place, reason in enumerate(reasons)],
+        REASONS: [{"id": f"r{index}", "value": reason} for index, reason in enumerate(reasons)],
         WHICH: [{"id": "w", "value": "bitter"}],
     }
     return Document.model_validate(
@@ -339,37 +345,37 @@ def conditional(sentiment: str, *reasons: str) -> Document:
 
 def test_a_condition_hides_questions_and_those_that_depend_on_them() -> None:
     task = read_label_task(CONDITIONAL)
-    made = parse_program_text(task.text, "spans")
-    assert str(made) == task.text
+    program = parse_program_text(task.text, "spans")
+    assert str(program) == task.text
     assert read_label_task(label_yaml(task)) == task
-    assert open_nodes(Document(), made) == [SENTIMENT]
-    asked = {SENTIMENT: {"objects": [{"id": "s", "value": "bad"}], "state": "done"}}
-    assert open_nodes(Document.model_validate({"layers": asked}), made) == [REASONS]
-    assert find_hidden_nodes(conditional("good", "taste"), made) == set()
-    assert find_hidden_nodes(conditional("good", "price"), made) == {WHICH}
+    assert open_nodes(Document(), program) == [SENTIMENT]
+    layers = {SENTIMENT: {"objects": [{"id": "s", "value": "bad"}], "state": "done"}}
+    assert open_nodes(Document.model_validate({"layers": layers}), program) == [REASONS]
+    assert find_hidden_nodes(conditional("good", "taste"), program) == set()
+    assert find_hidden_nodes(conditional("good", "price"), program) == {WHICH}
     # Taste counts no more, because the question for reasons is hidden itself.
-    assert find_hidden_nodes(conditional("none", "taste"), made) == {REASONS, WHICH}
-    shown = drop_hidden_parts(conditional("none", "taste"), made)
+    assert find_hidden_nodes(conditional("none", "taste"), program) == {REASONS, WHICH}
+    shown = drop_hidden_parts(conditional("none", "taste"), program)
     assert set(shown.layers) == {SENTIMENT}
-    assert drop_hidden_parts(shown, made) is shown
+    assert drop_hidden_parts(shown, program) is shown
 
 
 def test_hidden_answers_count_in_no_comparison() -> None:
-    made = parse_program_text(read_label_task(CONDITIONAL).text, "spans")
+    program = parse_program_text(read_label_task(CONDITIONAL).text, "spans")
     documents = {
-        who: drop_hidden_parts(conditional(sentiment, "taste"), made)
+        who: drop_hidden_parts(conditional(sentiment, "taste"), program)
         for who, sentiment in (("A", "good"), ("B", "none"))
     }
-    values = build_agreement_item("i", made, documents).values
+    values = build_agreement_item("i", program, documents).values
     reasons = {3, 4}  # after the three labels of the sentiment
     assert reasons <= values["A"].keys()
     assert not reasons & values["B"].keys()
-    assert measure_likeness(made, documents["B"], documents["B"], (), "spans") == 1
+    assert measure_likeness(program, documents["B"], documents["B"], (), "spans") == 1
     # A system may answer a question alone, without the one before it.
     alone = Document(layers={REASONS: documents["A"].layers[REASONS]})
-    assert measure_likeness(made, alone, alone, (), "spans") == 1
-    same = build_draft(made, dict.fromkeys("AB", documents["B"]), (), "")
-    assert open_nodes(same, made) == []
+    assert measure_likeness(program, alone, alone, (), "spans") == 1
+    same = build_draft(program, dict.fromkeys("AB", documents["B"]), (), "")
+    assert open_nodes(same, program) == []
     assert not same.layers[REASONS].objects
 
 
@@ -385,8 +391,8 @@ TRIANGLE = [[0.1, 0.2], [0.5, 0.2], [0.3, 0.8]]
 def shapes(*edits: dict[str, Any]) -> Document:
     document = Document()
     for edit in edits:
-        made = parse_program_text(read_label_task(SHAPES).text, "boxes")
-        document, _inverse = apply(document, Edit.model_validate(edit), made, BOXES)
+        program = parse_program_text(read_label_task(SHAPES).text, "boxes")
+        document, _inverse = apply(document, Edit.model_validate(edit), program, BOXES)
     return document
 
 

@@ -1,4 +1,4 @@
-"""The rules of editing: what operations do, what they may not do, and that every one can be undone."""
+"""Operations edit documents by the rules, and each can be undone."""
 
 from typing import Any
 
@@ -29,9 +29,9 @@ TWO = {"node": 3, "put": [box("a"), box("b", image=1)], "state": "done"}
 
 def test_it_works() -> None:
     document = edited(TWO, {"node": 2, "put": [{"id": "c", "ref": "b"}], "state": "done"})
-    assert [one.id for one in document.layers[3].objects] == ["a", "b"]
+    assert [mark.id for mark in document.layers[3].objects] == ["a", "b"]
     assert execute_document(document, PROGRAM_OF_BOXES).values == (False, 1, 1, 2, 2)
-    assert [one.box for one in resolve_references(document, PROGRAM_OF_BOXES)[2]] == [
+    assert [shape.box for shape in resolve_references(document, PROGRAM_OF_BOXES)[2]] == [
         (0.1, 0.1, 0.1 + 0.2, 0.5)
     ]
     assert open_nodes(document, PROGRAM_OF_BOXES) == []
@@ -53,15 +53,15 @@ def test_removing_a_box_takes_what_refers_to_it_along_and_undo_brings_all_back()
 
 
 def test_the_program_is_wrong_can_be_said_and_taken_back() -> None:
-    said, inverse = apply(
+    document, inverse = apply(
         Document(),
         Edit.model_validate({"problem": {"kind": "wrong module", "node": 2}}),
         PROGRAM_OF_BOXES,
         BOXES,
     )
-    assert said.problem is not None
-    assert open_nodes(said, PROGRAM_OF_BOXES) == []
-    back, _redo = apply(said, Edit.model_validate(inverse), PROGRAM_OF_BOXES, BOXES)
+    assert document.problem is not None
+    assert open_nodes(document, PROGRAM_OF_BOXES) == []
+    back, _redo = apply(document, Edit.model_validate(inverse), PROGRAM_OF_BOXES, BOXES)
     assert back.problem is None
     assert open_nodes(back, PROGRAM_OF_BOXES) == [3, 2]
 
@@ -170,9 +170,12 @@ def test_every_edit_is_undone_by_its_inverse(edits: list[dict[str, Any]]) -> Non
 
 
 def _unordered(document: Document) -> dict[int, Any]:
-    """Layers without the order of their objects, and without those that nobody touched in effect."""
-    found = {
-        node: (layer.state, layer.note, {one.id: one for one in layer.objects})
+    """Return layers without the order of their objects.
+
+    Layers that nobody touched in effect are left out.
+    """
+    layers = {
+        node: (layer.state, layer.note, {mark.id: mark for mark in layer.objects})
         for node, layer in document.layers.items()
     }
-    return {node: content for node, content in found.items() if content != ("open", "", {})}
+    return {node: content for node, content in layers.items() if content != ("open", "", {})}

@@ -5,17 +5,20 @@ from typing import Any
 from annotation.content.schemas import ItemRecord
 
 
-def same(one: ItemRecord, other: ItemRecord) -> bool:
-    """Whether two items are equal, numbers to nine decimals: formats count boxes in percent or pixels."""
-    return close(one.model_dump(mode="json"), other.model_dump(mode="json"))
+def same(item: ItemRecord, other: ItemRecord) -> bool:
+    """Return whether two items are equal, with numbers to nine decimals.
+
+    Formats count boxes in percent or pixels.
+    """
+    return close(item.model_dump(mode="json"), other.model_dump(mode="json"))
 
 
-def close(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal, numbers to nine decimals."""
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return abs(one - other) < 1e-9
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(close(value, other[key]) for key, value in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(close, one, other))
-    return bool(one == other)
+def close(left: Any, right: Any) -> bool:
+    """Return whether two JSON values are equal, with numbers to nine decimals."""
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        return abs(left - right) < 1e-9
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(close(value, right[key]) for key, value in left.items())
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(close, left, right))
+    return bool(left == right)

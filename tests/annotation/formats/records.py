@@ -21,8 +21,8 @@ BOX_PROGRAM = "equal(count(find[dogs]), count(filter[black](find[dogs])))"  # fi
 SPAN_PROGRAM = "find-max-num(find-num(filter[of the first half](find[field goals])))"  # 0 1 2 3
 PASSAGE = "Élodie 👩\u200d👩\u200d👧 kicked a 49-yard field goal,\r\nthen\u00a0שלום e\u0301 hit 28 yards 🇬🇧."
 
-# What offsets get wrong: beyond the BMP, joined, combining, flags, two-character line ends, right to left,
-# spaces that do not break.
+# Characters that offsets get wrong: beyond the BMP, joined, combining, flags, two-character line ends, right
+# to left, spaces that do not break.
 HARD = (
     "👍🏽", "👩\u200d👩\u200d👧", "🇬🇧", "e\u0301", "\r\n", "\n", "\u00a0", " ", "שלום", "العربية", "न\u093f",
     "𝒳", "a", "Yard", "49", "1,000.5", "don't", ".", "-", "\u200b", "\t", '"', "\\",
@@ -58,7 +58,8 @@ def box_item(external_id: str = "dogs-1", **fields: Any) -> ItemRecord:
          "submitted": datetime(2026, 3, 1, 9, 4, tzinfo=UTC)},
         {"annotator": "bo", "status": "returned", "revision": 2, "document": {
             "layers": {"2": {"state": "nothing"}},
-            "problem": {"kind": "wrong module", "node": 4, "note": "black is no filter"}}},
+            "problem": {"kind": "wrong module", "node": 4,
+                        "note": "black is no filter"}}},  # words: allow - test data
     ]  # fmt: skip
     images = [
         {"name": "pairs/left.png", "width": 64, "height": 48},
@@ -73,7 +74,10 @@ def box_item(external_id: str = "dogs-1", **fields: Any) -> ItemRecord:
 
 
 def span_item(external_id: str = "game-1", passage: str = PASSAGE, **fields: Any) -> ItemRecord:
-    """A passage with gold: two events, one of the first half, its number, and the largest."""
+    """Return a passage with gold.
+
+    It has two events, one of the first half, its number, and the largest.
+    """
     tokens = tokenize(passage)
 
     def span(name: str, start: int, end: int, **more: Any) -> Span:
@@ -100,7 +104,10 @@ def span_item(external_id: str = "game-1", passage: str = PASSAGE, **fields: Any
 
 
 def _touching(passage: str, start: int, end: int) -> tuple[int, int]:
-    """The stretch without white space around it, or the first token where it holds nothing else."""
+    """Return the stretch without white space around it.
+
+    A stretch of white space alone gives the first token.
+    """
     first, last = trim_stretch(start, end, passage)
     return (first, last) if first < last else tokenize(passage)[0]
 
@@ -121,10 +128,10 @@ def box_items(draw: st.DrawFn) -> ItemRecord:
         {"id": f"o{number}", "image": image, "box": [min(x, u), min(y, v), max(x, u), max(y, v)]}
         for number, (image, x, y, u, v) in enumerate(boxes)
     ]
-    picked = draw(st.lists(st.sampled_from(objects), unique_by=lambda one: one["id"])) if objects else []
+    picked = draw(st.lists(st.sampled_from(objects), unique_by=lambda mark: mark["id"])) if objects else []
     layers = {
         "2": {"state": "done" if objects else "nothing", "objects": objects},
-        "4": {"state": "done", "objects": [{"id": f"c{one['id']}", "ref": one["id"]} for one in picked]},
+        "4": {"state": "done", "objects": [{"id": f"c{mark['id']}", "ref": mark["id"]} for mark in picked]},
     }
     sizes = st.integers(1, 5000)
     images = [

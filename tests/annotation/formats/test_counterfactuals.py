@@ -1,4 +1,7 @@
-"""Counterfactual instances as items: shown, checked, mended and written again."""
+"""Counterfactual instances become items and are checked and mended.
+
+Then they are written again.
+"""
 
 import json
 from pathlib import Path
@@ -36,8 +39,8 @@ A, B, C, D = list_step_nodes()
 
 
 def instance(row, step: str) -> Instance:
-    found = draft([row], distributions=["in"], extents=["paragraphs"]).instances
-    return next(one for one in found if one.step == step)
+    instances = draft([row], distributions=["in"], extents=["paragraphs"]).instances
+    return next(drafted for drafted in instances if drafted.step == step)
 
 
 @pytest.fixture
@@ -54,23 +57,26 @@ def document(record: ItemRecord) -> Document:
     return Document.model_validate(record.extra[DRAFT])
 
 
-def quotes(found: Document, node: int) -> list[str]:
-    return [one.quote for one in found.layers[node].objects]
+def quotes(gold: Document, node: int) -> list[str]:
+    return [mark.quote for mark in gold.layers[node].objects]
 
 
 def marked(record: ItemRecord, node: int, *texts: str, note: str = "", nth: int = 0) -> Document:
-    """The draft with other stretches at one node: the nth places of these texts."""
+    """Return the draft with other stretches at one node.
+
+    They are the nth places of these texts.
+    """
     spans = []
     for number, text in enumerate(texts):
         at = -1
         for _ in range(nth + 1):
             at = record.passage.index(text, at + 1)
-        place = at, at + len(text)
-        tokens = find_touched_tokens(*place, record.tokens)
-        spans.append(Span(id=f"x{node}.{number}", span=place, tokens=tokens, quote=text))
-    found = document(record)
-    layer = found.layers[node].model_copy(update={"objects": tuple(spans), "note": note})
-    return found.model_copy(update={"layers": {**found.layers, node: layer}})
+        extent = at, at + len(text)
+        tokens = find_touched_tokens(*extent, record.tokens)
+        spans.append(Span(id=f"x{node}.{number}", span=extent, tokens=tokens, quote=text))
+    gold = document(record)
+    layer = gold.layers[node].model_copy(update={"objects": tuple(spans), "note": note})
+    return gold.model_copy(update={"layers": {**gold.layers, node: layer}})
 
 
 def settled(record: ItemRecord, gold: Document) -> Instance:
@@ -84,47 +90,47 @@ def test_it_works(swapped: Instance):
         "Changed question: Who is younger, Ann Lee or Bob Ray?\n\n"
         "Ann Lee\nAnn is old. So.\n\nBob Ray\nBob is not."
     )
-    found = document(record)
-    assert [quotes(found, node) for node in (A, B, C, D)] == [
+    gold = document(record)
+    assert [quotes(gold, node) for node in (A, B, C, D)] == [
         ["older"], ["Who", "or"], ["younger"], ["Bob Ray"]
     ]  # fmt: skip
-    assert settled(record, found) == swapped.model_copy(update={"verdict": "valid"})
+    assert settled(record, gold) == swapped.model_copy(update={"verdict": "valid"})
 
 
 def test_an_insertion_stands_in_its_article(inserted: Instance):
     record = build_item(inserted)
     new = inserted.counterfactual.context[0][1][-1]
     assert f"Ann Lee\nAnn is old. So.{new}\n\nBob Ray" in record.passage
-    found = document(record)
-    assert quotes(found, A) == ["Ann"]
-    assert quotes(found, B) == ["is old. So", "Bob is not"]
-    assert quotes(found, C) == [new.strip()]
-    assert quotes(found, D) == [inserted.counterfactual.answer]
-    assert settled(record, found) == inserted.model_copy(update={"verdict": "valid"})
+    gold = document(record)
+    assert quotes(gold, A) == ["Ann"]
+    assert quotes(gold, B) == ["is old. So", "Bob is not"]
+    assert quotes(gold, C) == [new.strip()]
+    assert quotes(gold, D) == [inserted.counterfactual.answer]
+    assert settled(record, gold) == inserted.model_copy(update={"verdict": "valid"})
 
 
 def test_parts_are_mended(swapped: Instance, inserted: Instance):
     record = build_item(swapped)
-    found = settled(record, marked(record, B, "Who", "is"))
-    assert found.verdict == "repaired"
-    assert [found.text[a:b] for a, b in found.negative] == ["Who", "is"]
-    assert found.positive == swapped.positive
+    mended = settled(record, marked(record, B, "Who", "is"))
+    assert mended.verdict == "repaired"
+    assert [mended.text[a:b] for a, b in mended.negative] == ["Who", "is"]
+    assert mended.positive == swapped.positive
     record = build_item(inserted)
-    found = settled(record, marked(record, B, "old", "Bob is not"))
-    assert [found.text[a:b] for a, b in found.negative] == ["old", "Bob", "is", "not"]
+    mended = settled(record, marked(record, B, "old", "Bob is not"))
+    assert [mended.text[a:b] for a, b in mended.negative] == ["old", "Bob", "is", "not"]
 
 
 def test_the_change_is_worded_anew(swapped: Instance, inserted: Instance):
     record = build_item(swapped)
-    found = settled(record, marked(record, C, "is younger", note="was born later"))
-    assert found.counterfactual.question == "Who was born later, Ann Lee or Bob Ray?"
-    assert found.original == swapped.original
+    reworded = settled(record, marked(record, C, "is younger", note="was born later"))
+    assert reworded.counterfactual.question == "Who was born later, Ann Lee or Bob Ray?"
+    assert reworded.original == swapped.original
     record = build_item(inserted)
     name = inserted.counterfactual.answer
-    found = settled(
+    reworded = settled(
         record, marked(record, C, inserted.counterfactual.context[0][1][-1], note=f" {name} did.")
     )
-    assert found.counterfactual.context[0][1] == ["Ann is old. ", "So.", f"{name} did."]
+    assert reworded.counterfactual.context[0][1] == ["Ann is old. ", "So.", f"{name} did."]
 
 
 def test_the_answer_is_mended(swapped: Instance):
@@ -146,13 +152,13 @@ def test_an_answer_that_nobody_knew_is_marked(swapped: Instance):
 def test_what_nothing_helps_is_rejected(swapped: Instance):
     record = build_item(swapped)
     gold = document(record).model_copy(update={"problem": Problem(kind="other", note="both are one")})
-    found = settled(record, gold)
-    assert (found.verdict, found.note) == ("rejected", "both are one")
-    assert found.positive == swapped.positive
+    rejected = settled(record, gold)
+    assert (rejected.verdict, rejected.note) == ("rejected", "both are one")
+    assert rejected.positive == swapped.positive
 
 
 @pytest.mark.parametrize(
-    ("node", "texts", "note", "said"),
+    ("node", "texts", "note", "message"),
     [
         (A, ["is not"], "", "'is not' is not in the question, unlike the parts"),
         (A, ["Ray?\nChanged"], "", "goes beyond the text in which it begins"),
@@ -161,9 +167,9 @@ def test_what_nothing_helps_is_rejected(swapped: Instance):
         (D, ["Ann", "Bob"], "", "the new answer is marked in several places"),
     ],
 )
-def test_gold_that_says_nothing_clear_is_told(swapped: Instance, node, texts, note, said):
+def test_gold_that_says_nothing_clear_is_told(swapped: Instance, node, texts, note, message):
     record = build_item(swapped)
-    with pytest.raises(ValueError, match=rf"a:comparison:paragraphs:0: .*{said}"):
+    with pytest.raises(ValueError, match=rf"a:comparison:paragraphs:0: .*{message}"):
         settled(record, marked(record, node, *texts, note=note))
 
 
@@ -173,21 +179,21 @@ def test_every_verdict_is_kept(swapped: Instance):
     people = [document(record), bad, marked(record, A, "Who"), document(record)]
     at = "2026-01-01T00:00:00Z"
     annotations = [
-        AnnotationRecord(annotator=str(n), document=one, submitted=None if n == 3 else at)
-        for n, one in enumerate(people)
+        AnnotationRecord(annotator=str(n), document=gold, submitted=None if n == 3 else at)
+        for n, gold in enumerate(people)
     ]
-    found = restore_instance(record.model_copy(update={"annotations": tuple(annotations)}))
-    assert found.reviews == ["valid", "rejected", "repaired"]
-    assert found.verdict == ""
+    restored = restore_instance(record.model_copy(update={"annotations": tuple(annotations)}))
+    assert restored.reviews == ["valid", "rejected", "repaired"]
+    assert restored.verdict == ""
     assert derive_verdict(people[0], document(record)) == "valid"
 
 
 def test_files_go_in_and_out(tmp_path: Path):
-    found = draft([OLDER, SANG]).instances
-    (tmp_path / "in.jsonl").write_text(instances_text(found), encoding="utf-8")
+    instances = draft([OLDER, SANG]).instances
+    (tmp_path / "in.jsonl").write_text(instances_text(instances), encoding="utf-8")
     records = list(read_reasons(Source(tmp_path / "in.jsonl")))
     write_reasons(records, tmp_path / "out.jsonl")
-    assert read_instances(tmp_path / "out.jsonl") == found
+    assert read_instances(tmp_path / "out.jsonl") == instances
 
 
 def test_what_cannot_be_shown_or_written_is_told(tmp_path: Path, swapped: Instance):
@@ -207,8 +213,8 @@ def test_what_cannot_be_shown_or_written_is_told(tmp_path: Path, swapped: Instan
     "name", ["hotpot/hotpot_sample.json", "quoref/quoref_original_subset_20191206_merged.json"]
 )
 def test_real_instances_come_back_as_they_went(tmp_path: Path, name: str):
-    found = draft(read_questions(real_data(name)), extents=["paragraphs"]).instances
-    for one in found:
-        record = build_item(one)
+    instances = draft(read_questions(real_data(name)), extents=["paragraphs"]).instances
+    for drafted in instances:
+        record = build_item(drafted)
         assert json.loads(record.model_dump_json())["extra"][DRAFT]["layers"]
-        assert settled(record, document(record)) == one.model_copy(update={"verdict": "valid"})
+        assert settled(record, document(record)) == drafted.model_copy(update={"verdict": "valid"})

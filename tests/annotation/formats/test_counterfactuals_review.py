@@ -1,4 +1,7 @@
-"""People check and mend counterfactual instances, from the file of drafts to the file of what they found."""
+"""People check and mend counterfactual instances.
+
+They come from a file of drafts and go into a file of the checked ones.
+"""
 
 from io import StringIO
 from pathlib import Path
@@ -29,10 +32,12 @@ def run(*arguments: str | Path) -> str:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    found = draft([OLDER, SANG], distributions=["in"], extents=["paragraphs"]).instances[:2]
-    (tmp_path / "drafts.jsonl").write_text(instances_text(found), encoding="utf-8")
-    told = run("import_dataset", "reasons", tmp_path / "drafts.jsonl", "--name", "check", "--annotators", "2")
-    assert "2 items added" in told
+    instances = draft([OLDER, SANG], distributions=["in"], extents=["paragraphs"]).instances[:2]
+    (tmp_path / "drafts.jsonl").write_text(instances_text(instances), encoding="utf-8")
+    output = run(
+        "import_dataset", "reasons", tmp_path / "drafts.jsonl", "--name", "check", "--annotators", "2"
+    )
+    assert "2 items added" in output
     return Project.objects.get(slug="check")
 
 
@@ -47,20 +52,23 @@ def checked(annotation: Annotation, *, rejects: bool = False) -> Annotation:
 
 
 def test_it_works(project: Project, tmp_path: Path):
-    """Two people check two instances; one is settled, and the file says what each of them found."""
+    """Two people check two instances, and one of these is settled.
+
+    The file says what each person found.
+    """
     people = [set_member(project=project, user=make_user(), role=Role.ANNOTATOR, by=None) for _ in range(2)]
     judge = set_member(project=project, user=make_user(), role=Role.ADJUDICATOR, by=None).user
-    for place, member in enumerate(people):
+    for index, member in enumerate(people):
         annotation = assignments.assign_next_annotation(member=member)
         assert annotation.document == Item.objects.get(pk=annotation.item_id).extra["draft"]
-        done = checked(annotation, rejects=bool(place))
+        done = checked(annotation, rejects=bool(index))
     first = Annotation.objects.get(item__position=1, annotator=people[0].user)
     accept(annotation=first, revision=first.revision, by=judge)
-    told = run("export_gold", "check", "--out", tmp_path / "checked.jsonl", "--format", "reasons")
-    assert "2 items, 1 with gold" in told
-    one, other = read_instances(tmp_path / "checked.jsonl")
-    assert (one.verdict, one.reviews) == ("valid", ["valid", "rejected"])
-    assert (other.verdict, other.reviews) == ("", [])
+    output = run("export_gold", "check", "--out", tmp_path / "checked.jsonl", "--format", "reasons")
+    assert "2 items, 1 with gold" in output
+    settled, unsettled = read_instances(tmp_path / "checked.jsonl")
+    assert (settled.verdict, settled.reviews) == ("valid", ["valid", "rejected"])
+    assert (unsettled.verdict, unsettled.reviews) == ("", [])
     assert done.item_id == first.item_id
 
 
@@ -68,7 +76,7 @@ def test_undo_goes_back_to_the_draft_and_no_further(project: Project):
     member = set_member(project=project, user=make_user(), role=Role.ANNOTATOR, by=None)
     annotation = assignments.assign_next_annotation(member=member)
     node = list_step_nodes()[0]
-    (name,) = (one.id for one in Document.model_validate(annotation.document).layers[node].objects)
+    (name,) = (mark.id for mark in Document.model_validate(annotation.document).layers[node].objects)
     gone = save_operations(
         annotation=annotation.pk, operations=[operation(0, node, remove=[name])], by=member.user
     )

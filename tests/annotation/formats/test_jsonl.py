@@ -48,10 +48,13 @@ def test_a_passage_without_tokens_is_tokenized(tmp_path: Path):
     assert [item.tokens for item in read_jsonl(Source(path))] == [tokenize("don't 👍🏽")]
 
 
-def spoilt(place: str, value: Any, *, of: Callable[[], ItemRecord] = box_item) -> str:
-    """The line of an item with one value replaced; `place` is a path such as gold.layers.2."""
+def spoilt(path: str, value: Any, *, of: Callable[[], ItemRecord] = box_item) -> str:
+    """Return the line of an item with one value replaced.
+
+    `path` leads to the value, such as gold.layers.2.
+    """
     content = json.loads(of().model_dump_json())
-    *way, last = place.split(".")
+    *way, last = path.split(".")
     inner: Any = content
     for key in way:
         inner = inner[int(key)] if isinstance(inner, list) else inner[key]

@@ -1,4 +1,7 @@
-"""Items of plain tasks in JSON lines and CSV: what is read, and what is refused with line and field."""
+"""Items of plain tasks are read from JSON lines and CSV.
+
+Refusals name the line and the field.
+"""
 
 from pathlib import Path
 
@@ -34,9 +37,9 @@ def test_it_works(tmp_path: Path) -> None:
 
 
 def test_an_id_follows_from_the_content(tmp_path: Path) -> None:
-    one, other = items(tmp_path, '{"text": "a"}\n{"text": "b"}\n')
-    assert [each.external_id for each in items(tmp_path, '{"text": "a"}\n')] == [one.external_id]
-    assert one.external_id != other.external_id
+    first, second = items(tmp_path, '{"text": "a"}\n{"text": "b"}\n')
+    assert [item.external_id for item in items(tmp_path, '{"text": "a"}\n')] == [first.external_id]
+    assert first.external_id != second.external_id
 
 
 def test_a_table_is_read_by_the_names_of_its_columns(tmp_path: Path) -> None:
@@ -49,13 +52,13 @@ def test_a_table_is_read_by_the_names_of_its_columns(tmp_path: Path) -> None:
 
 
 def test_images_are_items_of_their_own(tmp_path: Path) -> None:
-    one, two = items(
+    first, second = items(
         tmp_path,
         '{"image": "a.png", "title": "Cat"}\n{"images": ["b.png", "c.png"], "text": "Dogs"}\n',
         kind="boxes",
     )
-    assert ([each.name for each in one.images], one.text) == (["a.png"], "Cat")
-    assert ([each.name for each in two.images], two.text) == (["b.png", "c.png"], "Dogs")
+    assert ([image.name for image in first.images], first.text) == (["a.png"], "Cat")
+    assert ([image.name for image in second.images], second.text) == (["b.png", "c.png"], "Dogs")
 
 
 @pytest.mark.parametrize(

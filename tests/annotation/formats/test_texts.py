@@ -1,4 +1,4 @@
-"""Code points, tokens and UTF-16 units name the same places, whatever the script."""
+"""Code points, tokens and UTF-16 units name the same places in any script."""
 
 import pytest
 from hypothesis import given
@@ -32,8 +32,8 @@ def test_tokens_are_what_a_person_would_mark(text: str, expected: list[str]):
 @unhurried
 @given(texts)
 def test_every_character_but_white_space_is_in_exactly_one_token(text: str):
-    covered = [place for start, end in tokenize(text) for place in range(start, end)]
-    assert covered == [place for place, character in enumerate(text) if not character.isspace()]
+    covered = [index for start, end in tokenize(text) for index in range(start, end)]
+    assert covered == [index for index, character in enumerate(text) if not character.isspace()]
 
 
 @unhurried
@@ -65,8 +65,8 @@ def test_tokens_of_a_stretch_are_those_that_share_a_character_with_it(text: str,
 @given(texts)
 def test_utf_16_units_are_those_of_a_browser(text: str):
     unit = 0
-    for place, character in enumerate(text):
-        assert find_code_point(text, unit) == place
+    for index, character in enumerate(text):
+        assert find_code_point(text, unit) == index
         if ord(character) > 0xFFFF:
             with pytest.raises(ValueError, match="within a character"):
                 find_code_point(text, unit + 1)

@@ -1,4 +1,7 @@
-"""Uploads of items: preview, refusals, one import however often a worker begins, images, undo."""
+"""Tests of uploads of items: preview, refusals, images and undo.
+
+There is one import, however often a worker begins.
+"""
 
 import html
 import json
@@ -71,7 +74,7 @@ def run(job: Job) -> Job:
 
 
 def listed(job: Job) -> list[str]:
-    return [str(Refusal(**each)) for each in job.result["refused"]]
+    return [str(Refusal(**refusal)) for refusal in job.result["refused"]]
 
 
 def test_a_zip_of_pairs_is_previewed_and_applied_once(project: Project, user: User) -> None:
@@ -201,7 +204,10 @@ def test_a_file_that_is_not_text_is_one_sentence(user: User) -> None:
 
 
 def german(job: Job) -> str:
-    """Return the German page of a job, whose texts stay English in the database."""
+    """Return the German page of a job.
+
+    Its texts stay English in the database.
+    """
     project = Project.objects.get(pk=job.options["project"])
     set_member(project=project, user=job.created_by, role=Role.MANAGER, by=None)
     client = Client(headers={"Accept-Language": "de"})
@@ -299,7 +305,7 @@ def test_texts_become_items_of_the_label_configuration(user: User) -> None:
 
 
 def test_a_plain_task_is_exported_and_imported_again(tmp_path: Path) -> None:
-    task = read_label_task("layers: [{type: spans, name: Who, labels: [Person]}]")
+    task = read_label_task("layers: [{type: spans, name: Who, labels: [Person]}]")  # words: allow - data
     project = make_project(kind="spans", labels=task)
     mark = span("a", 0, 1, label="Person")
     gold = Document.model_validate({"layers": {1: {"state": "done", "objects": [mark]}}})
@@ -333,7 +339,7 @@ def test_the_labels_of_a_file_become_those_of_an_empty_project(project: Project,
     assert job.status == Job.Status.DONE, job.error
     project.refresh_from_db()
     [layer] = project.labels["layers"]
-    assert (layer["name"], [each["name"] for each in layer["labels"]]) == ("Objects", ["dog", "cat"])
+    assert (layer["name"], [label["name"] for label in layer["labels"]]) == ("Objects", ["dog", "cat"])
     assert AuditEvent.objects.filter(project=project, kind="labels_replaced").count() == 1
     more = upload(project, user, content.replace(b"a.png", b"b.png"), "coco.json", format="coco")
     assert (more.status, Item.objects.count()) == (Job.Status.DONE, 2), more.error
@@ -347,7 +353,7 @@ def test_a_format_of_several_files_is_read_from_a_zip_file(user: User) -> None:
     files = {"a/one.txt": b"Ada won.", "a/one.ann": b"T1\tPER 0 3\tAda\n", "a/notes.pdf": b""}
     preview = upload(project, user, zipped(files), "texts.zip", format="brat", dry_run=True)
     assert (preview.result["added"], preview.result["with_gold"]) == (1, 1), preview.result
-    assert [each["kind"] for each in preview.result["mended"]] == [LEFT_OUT]
+    assert [mending["kind"] for mending in preview.result["mended"]] == [LEFT_OUT]
     files["a/one.ann"] = b"T1\tPER 0 3\tAda\nT2 PER\n"
     job = upload(project, user, zipped(files), "texts.zip", format="brat")
     assert job.error == (

@@ -1,4 +1,7 @@
-"""Systems' outputs against gold: figures by hand, equal subtrees, what is missing, who saw what."""
+"""Model outputs are scored against gold.
+
+The tests compute figures by hand, and cover equal subtrees, missing outputs and shown ones.
+"""
 
 from typing import Any
 
@@ -35,8 +38,8 @@ def gold(item: Item, **layers: Any) -> None:
 
 
 def put_out(project: Project, system: str, *records: dict[str, Any]) -> None:
-    made = [SystemRecord.model_validate(one) for one in records]
-    import_outputs(records=made, project=project, system=system, revision="1")
+    parsed = [SystemRecord.model_validate(record) for record in records]
+    import_outputs(records=parsed, project=project, system=system, revision="1")
 
 
 def boxes_out(item: Item, find: list[float], chosen: list[float]) -> dict[str, Any]:
@@ -70,16 +73,16 @@ def test_it_works() -> None:
         ),  # find: 1 of 2 right, 1 of 2 found; filter: wrong
         boxes_out(_without, [0.9, 0.9, 0.2], [0.0, 0.9, 0.0]),
     )
-    found = score_faithfulness(project, "nmn", "1")
-    assert (found.items, found.without_gold) == (2, 1)
-    find, chosen = found.figures["cumulative"]["find"], found.figures["cumulative"]["filter"]
+    scores = score_faithfulness(project, "nmn", "1")
+    assert (scores.items, scores.without_gold) == (2, 1)
+    find, chosen = scores.figures["cumulative"]["find"], scores.figures["cumulative"]["filter"]
     assert (find.precision, find.recall, find.n) == (3 / 4, 3 / 4, 2)
     assert (chosen.precision, chosen.recall) == (1 / 2, 1 / 2)
-    assert found.figures["per_example"]["find"].f1 == pytest.approx((1 + 1 / 2) / 2)
-    assert found.upper["per_example"]["overall"].f1 == 1
-    assert [one.item for one in found.worst] == [second.external_id, first.external_id]
-    assert (found.worst[0].node, found.worst[0].module, found.worst[0].module_score) == (2, "filter", 0)
-    assert set(found.figures) == {"per_example", "cumulative", "per_occurrence", "negative_iou"}
+    assert scores.figures["per_example"]["find"].f1 == pytest.approx((1 + 1 / 2) / 2)
+    assert scores.upper["per_example"]["overall"].f1 == 1
+    assert [entry.item for entry in scores.worst] == [second.external_id, first.external_id]
+    assert (scores.worst[0].node, scores.worst[0].module, scores.worst[0].module_score) == (2, "filter", 0)
+    assert set(scores.figures) == {"per_example", "cumulative", "per_occurrence", "negative_iou"}
 
 
 def test_intervals_come_from_items() -> None:
@@ -162,11 +165,11 @@ def test_spans_have_a_loss() -> None:
             ],
         },
     )
-    found = score_faithfulness(project, "nmn", "1")
-    assert found.figures["mean"]["find"].loss == pytest.approx(2 * 0.6931471806)
-    assert found.figures["mean"]["filter"].loss == pytest.approx(46.0517, abs=1e-3)  # minus ln 1e-20
-    assert (found.worst[0].node, found.worst[0].module) == (1, "filter")
-    assert found.upper == {}
+    scores = score_faithfulness(project, "nmn", "1")
+    assert scores.figures["mean"]["find"].loss == pytest.approx(2 * 0.6931471806)
+    assert scores.figures["mean"]["filter"].loss == pytest.approx(46.0517, abs=1e-3)  # minus ln 1e-20
+    assert (scores.worst[0].node, scores.worst[0].module) == (1, "filter")
+    assert scores.upper == {}
 
 
 def test_two_systems_are_compared_on_what_both_have() -> None:
@@ -177,9 +180,9 @@ def test_two_systems_are_compared_on_what_both_have() -> None:
         put_out(project, "good", boxes_out(item, [0.9, 0.1, 0.9], [0.9, 0.0, 0.0]))
     for item in items[:8]:
         put_out(project, "bad", boxes_out(item, [0.1, 0.9, 0.1], [0.0, 0.9, 0.0]))
-    found = compare(project, ("good", "1"), ("bad", "1"), trials=2000)
-    assert (found.n, found.first, found.second, found.difference) == (8, 1, 0, 1)
-    assert found.p == pytest.approx(2 / 2**8, abs=0.01)
+    comparison = compare(project, ("good", "1"), ("bad", "1"), trials=2000)
+    assert (comparison.n, comparison.first, comparison.second, comparison.difference) == (8, 1, 0, 1)
+    assert comparison.p == pytest.approx(2 / 2**8, abs=0.01)
     same = compare(project, ("good", "1"), ("good", "1"), averaging="cumulative", module="find", trials=100)
     assert same.p == 1
     with pytest.raises(NotFound, match="project"):
@@ -192,7 +195,7 @@ def test_systems_are_listed_with_how_much_is_scored() -> None:
     two_dogs(first)
     put_out(project, "b", boxes_out(first, [0, 0, 0], [0, 0, 0]), boxes_out(second, [0, 0, 0], [0, 0, 0]))
     put_out(project, "a", boxes_out(second, [0, 0, 0], [0, 0, 0]))
-    assert [(one.system, one.items, one.with_gold) for one in list_systems_with_outputs(project)] == [
+    assert [(row.system, row.items, row.with_gold) for row in list_systems_with_outputs(project)] == [
         ("a", 1, 0),
         ("b", 2, 1),
     ]

@@ -1,4 +1,4 @@
-"""The pace of annotators: submissions by day and person, and seconds per item."""
+"""Tests of the pace of annotators: submissions by day, seconds per item."""
 
 from __future__ import annotations
 

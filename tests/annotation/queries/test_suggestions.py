@@ -1,4 +1,4 @@
-"""What people made of suggestions, who sees them, and the answers of readers as suggestions."""
+"""Tests of suggestions: acceptance, visibility, and answers of readers."""
 
 import json
 from typing import Any
@@ -41,9 +41,9 @@ QUALITY_ANSWER = {"node": QUALITY, "put": [{"id": "n4", "value": 3}], "state": "
 
 
 def labelled(task: str = TASK, **fields: Any) -> Project:
-    given = {"slug": "plain", "title": "Plain", "workspace": workspaces.main(), "by": None}
-    given |= {"kind": "spans", "annotators_per_item": 2, "show_predictions": True} | fields
-    return create_project(labels=read_label_task(task), **given)
+    arguments = {"slug": "plain", "title": "Plain", "workspace": workspaces.main(), "by": None}
+    arguments |= {"kind": "spans", "annotators_per_item": 2, "show_predictions": True} | fields
+    return create_project(labels=read_label_task(task), **arguments)
 
 
 def add(project: Project, name: str = "i1", task: str = TASK, **fields: Any) -> Item:
@@ -60,7 +60,7 @@ def suggest(project: Project, **fields: Any) -> SystemOutput:
 
 
 def handed_in(annotation: Annotation, *edits: dict[str, Any]) -> Annotation:
-    sent = [operation(place, **edit) for place, edit in enumerate(edits)]
+    sent = [operation(base, **edit) for base, edit in enumerate(edits)]
     saved = save_operations(annotation=annotation.pk, operations=sent, by=annotation.annotator)
     return submit(annotation=annotation.pk, revision=saved.annotation.revision, by=annotation.annotator)
 
@@ -68,8 +68,8 @@ def handed_in(annotation: Annotation, *edits: dict[str, Any]) -> Annotation:
 def decided(member: Membership, key: str) -> Annotation:
     """Accept one suggestion, change one, reject one, and overrule the answer."""
 
-    def taken(thing: dict[str, Any], place: str, *, changed: bool) -> dict[str, Any]:
-        return thing | {"suggested": {"by": "reader@1", "id": f"{key}.{place}", "changed": changed}}
+    def taken(thing: dict[str, Any], suffix: str, *, changed: bool) -> dict[str, Any]:
+        return thing | {"suggested": {"by": "reader@1", "id": f"{key}.{suffix}", "changed": changed}}
 
     annotation = assignments.assign_next_annotation(member=member)
     note_shown(annotation=annotation, outputs=["reader@1"], by=member.user)
@@ -129,8 +129,8 @@ def test_people_who_work_blind_get_no_outputs() -> None:
     member, other = make_member(project), make_member(project)
     annotation = assignments.assign_next_annotation(member=member)
     (shown,) = build_editor_state(annotation)["predictions"]
-    assert (shown["score"], [each["id"] for each in shown["suggestions"][ENTITIES]]) == (
-        0.5, [f"s{output.pk}.1.{place}" for place in range(3)],
+    assert (shown["score"], [suggestion["id"] for suggestion in shown["suggestions"][ENTITIES]]) == (
+        0.5, [f"s{output.pk}.1.{index}" for index in range(3)],
     )  # fmt: skip
     set_member(project=project, user=other.user, role=Role.ANNOTATOR, blind=True, by=None)
     other.refresh_from_db()
@@ -161,12 +161,12 @@ def test_relations_are_suggested_and_counted() -> None:
     members = [make_member(project), make_member(project)]
     first, second = [assignments.assign_next_annotation(member=member) for member in members]
     (shown,) = build_editor_state(first)["predictions"]
-    assert [each["ends"] for each in shown["suggestions"][3]] == [
+    assert [suggestion["ends"] for suggestion in shown["suggestions"][3]] == [
         [f"{key}.1.0", f"{key}.1.1"], [f"{key}.1.1", f"{key}.1.0"],
     ]  # fmt: skip
     note_shown(annotation=first, outputs=["reader@1"], by=members[0].user)
     marks = [
-        each | {"suggested": {"by": "reader@1", "id": f"{key}.1.{n}"}} for n, each in enumerate([PERSON, BO])
+        mark | {"suggested": {"by": "reader@1", "id": f"{key}.1.{n}"}} for n, mark in enumerate([PERSON, BO])
     ]
     taken = links[0] | {"suggested": {"by": "reader@1", "id": f"{key}.3.0"}}
     both = {"also": [{"node": 1, "put": marks, "state": "done"}], "rejected": [f"{key}.3.1"]}
@@ -202,8 +202,8 @@ def test_marks_that_do_not_fit_are_refused(marks: dict[int, Any], message: str) 
 def test_a_reader_is_asked_and_its_answers_are_suggested(server, eager) -> None:
     project = labelled()
     item = add(project)
-    said, _warned = executed(project, "--wait", "--system", "fake", "--reader")
-    assert "outputs for 1 of 1 items" in said
+    printed, _warned = executed(project, "--wait", "--system", "fake", "--reader")
+    assert "outputs for 1 of 1 items" in printed
     output = SystemOutput.objects.get(item=item)
     assert output.modules == []
     assert OutputRun.objects.get().fit == {"marks": "facts", "layer": 1, "label": "Person"}
@@ -222,8 +222,8 @@ def test_the_page_asks_a_reader_and_shows_what_became_of_it(server, eager) -> No
     assert "Started fake" in client.post("/annotate/plain/runs/start/", sent, follow=True).content.decode()
     assert OutputRun.objects.get().fit == fit
     wrong = sent | {"marks": json.dumps(fit | {"label": "Animal"})}
-    told = client.post("/annotate/plain/runs/start/", wrong, follow=True).content.decode()
-    assert "choose a layer of spans of this project" in told
+    refusal = client.post("/annotate/plain/runs/start/", wrong, follow=True).content.decode()
+    assert "choose a layer of spans of this project" in refusal
     SystemOutput.objects.all().delete()
     key = f"s{suggest(project).pk}"
     decided(make_member(project), key)
@@ -271,6 +271,6 @@ def test_hidden_gold_of_answers_reaches_the_score_of_its_annotator() -> None:
     assert second.item == hidden
     handed_in(second, {"node": ENTITIES, "state": "nothing"}, answer, QUALITY_ANSWER)
     # The topic is right, and the rating of 3 is two of four steps away from 1.
-    found = compute_scores(project)[member.user.username]
-    assert found.items == 1
-    assert found.mean == pytest.approx(0.75)
+    scores = compute_scores(project)[member.user.username]
+    assert scores.items == 1
+    assert scores.mean == pytest.approx(0.75)

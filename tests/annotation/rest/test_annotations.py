@@ -1,4 +1,4 @@
-"""The editor's API: what it gives, who gets it, and what a wrong request is told."""
+"""Tests of the editor's API: its content, its rights and its refusals."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def post(client: Client, annotation: Annotation, name: str, body: Any) -> Any:
 
 
 def sent(*operations: Any) -> dict[str, Any]:
-    return {"operations": [one.model_dump(mode="json", exclude_unset=True) for one in operations]}
+    return {"operations": [edit.model_dump(mode="json", exclude_unset=True) for edit in operations]}
 
 
 def test_it_works() -> None:
@@ -66,7 +66,7 @@ def test_a_stale_edit_gets_everything_that_a_merge_needs() -> None:
     assert answer.status_code == 409
     body = answer.json()
     assert body["revision"] == 1
-    assert [one["id"] for one in body["operations"]] == [str(first.id)]
+    assert [row["id"] for row in body["operations"]] == [str(first.id)]
     assert body["document"]["layers"]["3"]["objects"][0]["id"] == "a"
 
 
@@ -127,11 +127,11 @@ def test_a_place_that_is_lost_is_410_and_says_that_the_work_is_kept() -> None:
 def test_comments_are_added_and_resolved() -> None:
     annotation = make_annotation()
     client = client_of(annotation.annotator)
-    made = post(client, annotation, "comments", {"text": "Is this one dog or two?", "node": 3}).json()
-    assert not made["resolved"]
-    assert post(client, annotation, f"comments/{made['id']}/resolve", {}).json()["resolved"]
+    comment = post(client, annotation, "comments", {"text": "Is this one dog or two?", "node": 3}).json()
+    assert not comment["resolved"]
+    assert post(client, annotation, f"comments/{comment['id']}/resolve", {}).json()["resolved"]
     other = make_annotation()
-    assert post(client_of(other.annotator), other, f"comments/{made['id']}/resolve", {}).status_code == 404
+    assert post(client_of(other.annotator), other, f"comments/{comment['id']}/resolve", {}).status_code == 404
 
 
 def test_a_returned_work_is_changed_and_submitted_again() -> None:
@@ -166,7 +166,7 @@ def test_saving_asks_the_database_a_fixed_number_of_times(django_assert_max_num_
     annotation = make_annotation()
     client = client_of(annotation.annotator)
     edits = [operation(0, 3, put=[box(f"b{n}")]) for n in range(40)]
-    # Who is logged in is two; BEGIN, the work, the operations, the work again. A test's savepoint ends once.
+    # The login is two; BEGIN, the work, the operations, the work again. A test's savepoint ends once.
     with django_assert_max_num_queries(7):
         post(client, annotation, "operations", sent(*edits))
 
@@ -223,10 +223,10 @@ def test_an_adjudicator_does_not_give_back_what_somebody_else_has_but_a_manager_
 
 def test_one_edit_twice_in_a_batch_is_one_edit() -> None:
     annotation = make_annotation()
-    one = operation(0, 3, put=[box("a")])
-    answer = post(client_of(annotation.annotator), annotation, "operations", sent(one, one))
+    edit = operation(0, 3, put=[box("a")])
+    answer = post(client_of(annotation.annotator), annotation, "operations", sent(edit, edit))
     assert answer.status_code == 200
-    assert [each["revision"] for each in answer.json()["saved"]] == [1, 1]
+    assert [row["revision"] for row in answer.json()["saved"]] == [1, 1]
 
 
 def test_a_step_that_is_not_there_cannot_be_what_is_wrong() -> None:

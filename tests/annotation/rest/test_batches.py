@@ -1,4 +1,7 @@
-"""Batches, pace, order, labels and blind work over REST, by the client of the site itself."""
+"""Tests of batches, pace, order, labels and blind work over REST.
+
+They use the client of the site itself.
+"""
 
 from __future__ import annotations
 
@@ -49,12 +52,12 @@ def test_it_works(manager: Membership) -> None:
     batch = site.assign_batch(project.slug, "pilot", annotator=name, number=2, due_on="2020-01-31")
     assert (batch["items"], batch["finished"], batch["overdue"]) == (2, 0, True)
     finished(assignments.assign_next_annotation(member=annotator))
-    assert [each["finished"] for each in client_of(annotator).projects.batches(project.slug)] == [1]
+    assert [listed["finished"] for listed in client_of(annotator).projects.batches(project.slug)] == [1]
     assert site.change_due_date(project.slug, batch["id"], None)["overdue"] is False
     (row,) = site.pace(project.slug)
     assert (row["annotator"], row["submitted"]) == (name, 1)
     site.release_batch(project.slug, batch["id"])
-    assert [each["items"] for each in site.batches(project.slug)] == [1]
+    assert [listed["items"] for listed in site.batches(project.slug)] == [1]
 
 
 def test_a_batch_takes_a_number_or_items_and_people_who_may_annotate(manager: Membership) -> None:
@@ -70,25 +73,27 @@ def test_a_batch_takes_a_number_or_items_and_people_who_may_annotate(manager: Me
         {"annotator": annotator, "number": 0},
         {"annotator": annotator, "number": 1, "due_on": "soon"},
     ]
-    for given in wrong:
+    for arguments in wrong:
         with pytest.raises(Invalid):
-            site.assign_batch(slug, "pilot", **given)
+            site.assign_batch(slug, "pilot", **arguments)
     site.assign_batch(slug, "pilot", annotator=annotator, items=["i2"])
     with pytest.raises(Conflict):
         site.assign_batch(slug, "pilot", annotator=annotator, number=1)
 
 
 def test_annotators_see_their_own_batches_and_strangers_none(manager: Membership) -> None:
-    slug, one, two = manager.project.slug, make_member(manager.project), make_member(manager.project)
+    slug, annotator, other = manager.project.slug, make_member(manager.project), make_member(manager.project)
     make_items(manager.project, 1)
-    batch = client_of(manager).projects.assign_batch(slug, "pilot", annotator=one.user.username, number=1)
-    site = client_of(two).projects
+    batch = client_of(manager).projects.assign_batch(
+        slug, "pilot", annotator=annotator.user.username, number=1
+    )
+    site = client_of(other).projects
     assert list(site.batches(slug)) == []
     for act in (
         lambda: site.release_batch(slug, batch["id"]),
         lambda: site.change_due_date(slug, batch["id"], None),
         lambda: site.pace(slug),
-        lambda: site.assign_batch(slug, "more", annotator=two.user.username, number=1),
+        lambda: site.assign_batch(slug, "more", annotator=other.user.username, number=1),
     ):
         with pytest.raises(NotAllowed):
             act()

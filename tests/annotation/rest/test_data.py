@@ -68,15 +68,15 @@ def test_it_works() -> None:
     )
     assert report == {"added": 5, "unchanged": 0, "with_gold": 0, "annotations": 0, "images": 2}
     page = script.get("items/", limit=3)
-    assert [one["external_id"] for one in page["results"]] == ["q0", "q1", "q2"]
+    assert [item["external_id"] for item in page["results"]] == ["q0", "q1", "q2"]
     rest = script.client.get(page["next"]).json()
-    assert [one["external_id"] for one in rest["results"]] == ["q3", "q4"]
+    assert [item["external_id"] for item in rest["results"]] == ["q3", "q4"]
     assert rest["next"] is None
-    one = script.get(f"items/{page['results'][0]['id']}/")
-    assert one == page["results"][0]
-    assert one["answer"] is True
-    assert one["images"][0] == {
-        "id": one["images"][0]["id"],
+    item = script.get(f"items/{page['results'][0]['id']}/")
+    assert item == page["results"][0]
+    assert item["answer"] is True
+    assert item["images"][0] == {
+        "id": item["images"][0]["id"],
         "name": "left.png",
         "width": None,
         "height": None,
@@ -89,8 +89,8 @@ def test_it_works() -> None:
 
 def test_my_projects_are_listed() -> None:
     member, _other = manager(), manager()
-    found = Script(member).client.get("/api/v1/projects/").json()["results"]
-    assert [(one["slug"], one["roles"]) for one in found] == [(member.project.slug, ["manager"])]
+    listed = Script(member).client.get("/api/v1/projects/").json()["results"]
+    assert [(project["slug"], project["roles"]) for project in listed] == [(member.project.slug, ["manager"])]
 
 
 def test_items_as_a_list_and_the_same_again() -> None:
@@ -110,7 +110,7 @@ def test_a_dry_run_stores_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "media", "status", "told"),
+    ("body", "media", "status", "message"),
     [
         ("[", "application/json", 400, "JSON"),
         ("{}", "application/json", 422, "list"),
@@ -120,9 +120,9 @@ def test_a_dry_run_stores_nothing() -> None:
         ("[" * 100_000, "application/json", 400, "recursion"),
     ],
 )
-def test_malformed_bodies_are_told(body: str, media: str, status: int, told: str) -> None:
+def test_malformed_bodies_are_told(body: str, media: str, status: int, message: str) -> None:
     answer = Script(manager()).post("items/", body, status, media)
-    assert told in json.dumps(answer)
+    assert message in json.dumps(answer)
     assert not Item.objects.exists()
 
 
@@ -158,10 +158,10 @@ def test_a_body_that_ends_early_is_told() -> None:
         META = {"CONTENT_LENGTH": "5"}
         _request = io.BytesIO(b"abc")
 
-    found = read_blocks(Cut())
-    assert next(found) == b"abc"
+    blocks = read_blocks(Cut())
+    assert next(blocks) == b"abc"
     with pytest.raises(Refused, match="ends early") as refused:
-        next(found)
+        next(blocks)
     assert refused.value.status_code == ParseError.status_code
 
 
@@ -186,7 +186,7 @@ def test_items_by_status() -> None:
     script = Script(member)
 
     def ids(status: str) -> list[str]:
-        return [one["external_id"] for one in script.get("items/", status=status)["results"]]
+        return [item["external_id"] for item in script.get("items/", status=status)["results"]]
 
     assert ids("complete") == [first.external_id]
     assert second.external_id in ids("open")
@@ -203,7 +203,7 @@ def test_annotations_with_history() -> None:
     assert row["revision"] == 2
     assert row["document"]["layers"]["3"]["state"] == "done"
     detail = script.client.get(f"/api/v1/annotations/{annotation.pk}/").json()
-    assert [one["revision"] for one in detail["history"]] == [1, 2]
+    assert [entry["revision"] for entry in detail["history"]] == [1, 2]
     assert detail["history"][0]["by"] == annotation.annotator.username
     assert detail["history"][0]["inverse"]["remove"] == ["a", "b"]
     assert script.get("annotations/", annotator="nobody")["results"] == []
@@ -214,7 +214,7 @@ def test_annotators_work_blind() -> None:
     mine, theirs = make_annotation(make_member(project)), make_annotation(make_member(project))
     save_operations(annotation=theirs.pk, operations=[operation(0, 3, put=[box("x")])], by=theirs.annotator)
     script = Script(Membership.objects.get(user=mine.annotator))
-    assert [one["id"] for one in script.get("annotations/")["results"]] == [str(mine.pk)]
+    assert [annotation["id"] for annotation in script.get("annotations/")["results"]] == [str(mine.pk)]
     assert script.client.get(f"/api/v1/annotations/{theirs.pk}/").status_code == 404
     (item,) = script.get("items/")["results"]  # and only the items that they were handed
     assert item["external_id"] == mine.item.external_id
@@ -228,12 +228,12 @@ def test_strangers_are_told_nothing() -> None:
     member, stranger = manager(), Script(manager())
     (item,) = make_items(member.project)
     foreign = f"/api/v1/projects/{member.project.slug}/"
-    own = stranger.base
+    base = stranger.base
     for path in ("", "items/", f"items/{item.pk}/", "annotations/", "gold/", "members/", "webhooks/"):
         assert stranger.client.get(foreign + path).status_code == 404
-    assert stranger.client.get(f"{own}items/{item.pk}/").status_code == 404
+    assert stranger.client.get(f"{base}items/{item.pk}/").status_code == 404
     assert stranger.client.post(
-        f"{own}items/{item.pk}/gold/", json.dumps({"document": GOLD}), content_type="application/json"
+        f"{base}items/{item.pk}/gold/", json.dumps({"document": GOLD}), content_type="application/json"
     ).status_code == 404  # fmt: skip
     assert Client().get(foreign).status_code == 401
 
@@ -249,7 +249,7 @@ def test_gold_in_versions() -> None:
     (current,) = script.get("gold/")["results"]
     assert current["version"] == 2
     versions = script.get("gold/", versions="true", item=item.external_id)["results"]
-    assert [one["version"] for one in versions] == [1, 2]
+    assert [version["version"] for version in versions] == [1, 2]
     assert versions[0]["document"]["layers"]["3"]["objects"][0]["box"] == box("a")["box"]
 
 
@@ -287,7 +287,7 @@ def test_predictions_are_kept_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"id": "unknown"}, "no item of this id"),
         ({"proposals": [[]]}, "2 images"),
@@ -298,12 +298,12 @@ def test_predictions_are_kept_apart() -> None:
         ({"modules": [{"index": 3, "module": "find", "attention": [0.5]}]}, "1 values for 0 tokens"),
     ],
 )
-def test_predictions_that_do_not_fit_are_refused(change: dict[str, Any], told: str) -> None:
+def test_predictions_that_do_not_fit_are_refused(change: dict[str, Any], message: str) -> None:
     member = manager()
     (item,) = make_items(member.project)
     body = [output(item.external_id, 0.9, 0.1), output(item.external_id, 0.9, 0.1) | change]
     answer = Script(member).post("outputs/?system=nmn&revision=1", body, 409)
-    assert told in answer["detail"]
+    assert message in answer["detail"]
     assert not SystemOutput.objects.exists()
 
 
@@ -311,8 +311,8 @@ def test_members_and_guidelines() -> None:
     member = manager()
     user = make_user()
     script = Script(member)
-    made = script.post("members/", {"user": user.username, "role": "adjudicator"}, 200)
-    assert made["role"] == "adjudicator"
+    created = script.post("members/", {"user": user.username, "role": "adjudicator"}, 200)
+    assert created["role"] == "adjudicator"
     assert len(script.get("members/")["results"]) == 2
     script.post("members/", {"user": "nobody"}, 422)
     answer = script.post("members/", {"user": member.user.username, "role": "annotator"}, 403)
@@ -322,7 +322,7 @@ def test_members_and_guidelines() -> None:
         assert refusal["detail"] == "text: must not be empty"
     script.post("guidelines/", {"module": "find", "text": "Every dog."})
     script.post("guidelines/", {"module": "find", "text": "Every dog, also partly seen."})
-    assert [one["version"] for one in script.get("guidelines/")["results"]] == [1, 2]
+    assert [guideline["version"] for guideline in script.get("guidelines/")["results"]] == [1, 2]
 
 
 @pytest.mark.parametrize("path", ["items/", "annotations/", "gold/", "outputs/"])
@@ -351,7 +351,7 @@ def test_who_was_put_out_sees_nothing_more() -> None:
 
 
 def test_the_status_of_items_is_not_told_to_annotators() -> None:
-    """It would tell which of theirs are hidden gold, and what others have done."""
+    """It would tell which items are hidden gold, and what others have done."""
     project = manager().project
     make_items(project, 2)
     member = make_member(project)

@@ -1,4 +1,7 @@
-"""The data API and the webhooks on a running site: real web server, real worker with its beat."""
+"""Tests of the data API and the webhooks on a running site.
+
+It has a real web server and a real worker with its beat.
+"""
 
 import json
 import threading
@@ -28,8 +31,8 @@ print(create_token(name="script", scope="manage", days=7, by=user).key, hook.sec
 
 
 @pytest.fixture
-def told() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
-    """An address that keeps what it is told."""
+def receiver() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
+    """Yield an address and the signatures and bodies that it gets."""
     got: list[tuple[str, bytes]] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -58,9 +61,9 @@ def served() -> Iterator[Site]:
 
 
 def test_every_line_of_a_long_body_arrives_and_the_webhook_is_told(
-    served: Site, told: tuple[str, list[tuple[str, bytes]]]
+    served: Site, receiver: tuple[str, list[tuple[str, bytes]]]
 ) -> None:
-    url, got = told
+    url, got = receiver
     token, secret = served.manage("shell", "-v", "0", "-c", MANAGER.format(url=url)).split()
     body = "".join(make_record(f"q{n}").model_dump_json(exclude_defaults=True) + "\n" for n in range(ITEMS))
     address = f"{served.url}/api/v1/projects/dogs/items/"

@@ -1,4 +1,4 @@
-"""Every address of the app, asked for by people whom it is none of their business: ids tell them nothing.
+"""The IDs in addresses of the app tell nothing to people without rights.
 
 The addresses are read from the URL patterns, so that a new one fails here until it says what its ids are.
 `tests/access/test_matrix.py` asks for them as people of other projects, and without a login.
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.django_db
 
 # Addresses without an id: they show a person what is their own, or nothing of anybody.
 UNSCOPED = {"annotation:home", "annotation:new_project", "projects_rest:keys", "projects_rest:projects"}
-# What the ids of an address are; `slug` is always a project.
+# The objects of an address's IDs; `slug` is always a project.
 _ANNOTATION = ("annotation", "editor", "operations", "submit", "release", "take_back", "shown", "accept",
                "return", "comments", "resolve_comment")  # fmt: skip
 IDS: dict[str, dict[str, str]] = {
@@ -70,9 +70,9 @@ IDS: dict[str, dict[str, str]] = {
     "projects_rest:qualify": {"user": "user"},
     "projects_rest:invitation": {"pk": "invitation"},
 }
-# What another annotator of the same project may not see either: annotation is blind.
+# Another annotator of the same project may not see these either: annotation is blind.
 BLIND = ("annotation:editor", "projects_rest:item", *(f"projects_rest:{name}" for name in _ANNOTATION))
-# Where the body is read first, one that is well formed.
+# Well-formed bodies for addresses that read the body first.
 BODIES: dict[str, Any] = {
     "projects_rest:batch": {"due_on": None},
     "projects_rest:operations": {"operations": [{"id": str(uuid4()), "base": 0, "node": 3}]},
@@ -99,7 +99,10 @@ SCOPED = sorted(set(PATTERNS) - UNSCOPED)
 
 @pytest.fixture(autouse=True)
 def quick_hash(settings: Any) -> None:
-    """Passwords are hashed slowly on purpose; here that would be most of the time."""
+    """Hash passwords quickly.
+
+    They are hashed slowly on purpose; here that would be most of the time.
+    """
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
@@ -115,11 +118,11 @@ class Theirs:
 
     def arguments(self, name: str, slug: str) -> dict[str, Any]:
         pattern = PATTERNS[name]
-        wanted = set(pattern.pattern.converters) - set(pattern.default_args)
+        names = set(pattern.pattern.converters) - set(pattern.default_args)
         ids = IDS.get(name, {})
-        missing = wanted - {"slug"} - set(ids)
+        missing = names - {"slug"} - set(ids)
         assert not missing, f"{name} has the ids {missing}; say in IDS what they are"
-        return {key: slug if key == "slug" else self.ids[ids[key]] for key in wanted}
+        return {key: slug if key == "slug" else self.ids[ids[key]] for key in names}
 
 
 @pytest.fixture
@@ -176,7 +179,10 @@ def statuses(client: Client, name: str, address: str) -> dict[str, int]:
 
 
 def send(client: Client, method: str, name: str, address: str) -> Any:
-    """Send a request with a body that the address reads, where it needs one to find something."""
+    """Send a request, with a body if the address needs one.
+
+    It needs one to find something.
+    """
     if method != "get" and name.startswith("projects_rest:"):
         sent: dict[str, Any] = {"data": BODIES.get(name, {}), "content_type": "application/json"}
     elif method == "post" and name in ("annotation:accept", "annotation:return"):
@@ -189,9 +195,9 @@ def send(client: Client, method: str, name: str, address: str) -> Any:
 
 def check_hidden(client: Client, theirs: Theirs, names: Sequence[str], *, slug: str | None = None) -> None:
     for name in names:
-        found = statuses(client, name, theirs.address(name, slug=slug))
-        assert 404 in found.values(), (name, found)
-        assert set(found.values()) <= {404, 405}, (name, found)
+        by_method = statuses(client, name, theirs.address(name, slug=slug))
+        assert 404 in by_method.values(), (name, by_method)
+        assert set(by_method.values()) <= {404, 405}, (name, by_method)
 
 
 def test_every_address_without_ids_is_listed() -> None:
@@ -226,9 +232,9 @@ def test_what_is_not_there_answers_as_what_is_foreign(theirs: Theirs) -> None:
 
 
 def test_who_may_see_it_finds_everything(theirs: Theirs) -> None:
-    """The addresses above are real ones: a manager of the project gets an answer from each."""
+    """The addresses above are real: a manager gets an answer from each."""
     manager = as_user(make_member(theirs.project, Role.MANAGER).user)
     for name in SCOPED:
-        found = statuses(manager, name, theirs.address(name))
+        by_method = statuses(manager, name, theirs.address(name))
         if name not in NOT_THERE:
-            assert set(found.values()) - {404, 405}, (name, found)
+            assert set(by_method.values()) - {404, 405}, (name, by_method)

@@ -1,4 +1,4 @@
-"""Labels of a project that has items already: what can be added, what stays, and who may."""
+"""Managers add labels to a project that has items; used ones stay."""
 
 from __future__ import annotations
 
@@ -123,8 +123,10 @@ def test_a_project_of_a_plain_task_is_created_over_rest() -> None:
     body = {"workspace": "main", "slug": "ner", "title": "Names", "kind": "spans"}
     labels = {"layers": [{"type": "spans", "name": "Names", "labels": ["Person"]}]}
     give(manager.user, WorkspaceRole.MANAGER)
-    for given, status in (({"layers": []}, 422), (labels, 201)):
-        response = client.post("/api/v1/projects/", json.dumps(body | {"labels": given}), "application/json")
+    for configuration, status in (({"layers": []}, 422), (labels, 201)):
+        response = client.post(
+            "/api/v1/projects/", json.dumps(body | {"labels": configuration}), "application/json"
+        )
         assert response.status_code == status, response.content
     assert layers_of(Project.objects.get(slug="ner"))[0]["labels"][0]["name"] == "Person"
 

@@ -1,4 +1,4 @@
-"""Whole projects over REST: settings, images, the next item, review, files of jobs."""
+"""Tests of projects over REST: settings, images, items, review and files."""
 
 import json
 from io import BytesIO
@@ -71,9 +71,9 @@ def png(width: int = 40, height: int = 30, color: str = "red") -> bytes:
 
 def test_it_works() -> None:
     script = Script(give(make_user(), Role.MANAGER))
-    made = script.post("projects/", NEW | {"annotators_per_item": 2}, 201)
-    assert (made["status"], made["roles"], made["annotators_per_item"]) == ("open", ["manager"], 2)
-    assert script.get("projects/?status=open&workspace=main")["results"][0]["id"] == made["id"]
+    created = script.post("projects/", NEW | {"annotators_per_item": 2}, 201)
+    assert (created["status"], created["roles"], created["annotators_per_item"]) == ("open", ["manager"], 2)
+    assert script.get("projects/?status=open&workspace=main")["results"][0]["id"] == created["id"]
     assert script.get("projects/?status=closed")["results"] == []
     assert script.post("projects/dogs/close/")["status"] == "closed"
     script.post("projects/dogs/close/", None, 409)
@@ -87,7 +87,7 @@ def test_a_project_is_created_once_for_a_key() -> None:
         assert response.get("Idempotency-Replayed") == replayed
     assert Project.objects.count() == 1
     wrong = script.post("projects/", NEW, 422)
-    assert [each["field"] for each in wrong["errors"]] == ["slug"]
+    assert [error["field"] for error in wrong["errors"]] == ["slug"]
 
 
 def test_projects_are_created_where_one_manages() -> None:
@@ -195,7 +195,7 @@ def test_an_annotator_works_with_a_token_of_that_scope() -> None:
         operation(0, 3, put=[box("a")], state="done"),
         operation(1, 2, put=[{"id": "c", "ref": "a"}], state="done"),
     ]
-    body = {"operations": [each.model_dump(mode="json", exclude_unset=True) for each in edits]}
+    body = {"operations": [edit.model_dump(mode="json", exclude_unset=True) for edit in edits]}
     saved = script.post(f"annotations/{state['id']}/operations/", body)
     script.post(f"annotations/{state['id']}/submit/", {"revision": saved["revision"]})
     second = script.post(path)["annotation"]
@@ -239,8 +239,8 @@ def test_an_adjudicator_accepts_and_returns() -> None:
     assert returned["status"] == "returned"
     comments = script.get(f"annotations/{second.pk}/")["comments"]
     assert [comment["text"] for comment in comments] == ["A dog is missing."]
-    own = Script(second.annotator)
-    problem = own.post(f"annotations/{second.pk}/accept/", {"revision": second.revision}, 403)
+    annotator = Script(second.annotator)
+    problem = annotator.post(f"annotations/{second.pk}/accept/", {"revision": second.revision}, 403)
     assert "review the annotations of others" in problem["detail"]
 
 
@@ -287,11 +287,11 @@ def test_files_go_through_jobs(settings: Any, tmp_path: Any, eager: None) -> Non
     content = (make_record("a").model_dump_json() + "\n").encode()
     query = "imports/?format=jsonl&file_name=dogs.jsonl"
     for _time in range(2):
-        made = script.send("POST", f"{path}{query}", 202, content, Idempotency_Key="one").json()
+        started = script.send("POST", f"{path}{query}", 202, content, Idempotency_Key="one").json()
     assert Job.objects.filter(kind="import_items").count() == 1
-    assert (made["kind"], made["subject"]) == ("import_items", project.slug)
-    made = script.post(f"{path}exports/", {"format": "jsonl"}, 202)
-    assert made["kind"] == "export_annotations"
+    assert (started["kind"], started["subject"]) == ("import_items", project.slug)
+    started = script.post(f"{path}exports/", {"format": "jsonl"}, 202)
+    assert started["kind"] == "export_annotations"
     for job in Job.objects.all():
         assert job.options["project"] == project.pk
     wrong = script.post(f"{path}imports/?format=pdf", content, 422)
@@ -308,7 +308,7 @@ def test_a_run_is_started_and_cancelled(server: Any) -> None:
     row = script.post(path, {"system": "fake-modular"}, 201)
     assert (row["system"], row["items"], row["outputs"]) == ("fake-modular", 1, 0)
     assert script.post(f"{path}{begun.pk}/cancel/")["status"] == "cancelled"
-    assert [each["system"] for each in script.get(path)["results"]] == ["net", "fake-modular"]
+    assert [run["system"] for run in script.get(path)["results"]] == ["net", "fake-modular"]
     assert script.post(path, {"system": "unknown"}, 422)["errors"][0]["field"] == "system"
 
 
@@ -317,30 +317,34 @@ def test_webhooks_and_their_deliveries(settings: Any) -> None:
     project = make_project()
     script, path = script_of(project), f"projects/{project.slug}/webhooks/"
     body = {"url": "http://127.0.0.1:9/", "kinds": ["items_imported"]}
-    made = [script.send("POST", path, 201, body, Idempotency_Key="one").json() for _time in range(2)]
-    assert made[0] == made[1]
+    webhooks = [script.send("POST", path, 201, body, Idempotency_Key="one").json() for _time in range(2)]
+    assert webhooks[0] == webhooks[1]
     refused = script.send("POST", path, 422, body | {"kinds": ["nope"]}, Idempotency_Key="two").json()
     assert "'nope' is not an event of a project" in str(refused)
     make_items(project)
-    assert script.get(f"{path}{made[0]['id']}/")["waiting"] == 1
-    (delivery,) = script.get(f"{path}{made[0]['id']}/deliveries/")["results"]
+    assert script.get(f"{path}{webhooks[0]['id']}/")["waiting"] == 1
+    (delivery,) = script.get(f"{path}{webhooks[0]['id']}/deliveries/")["results"]
     assert (delivery["kind"], delivery["delivered_at"]) == ("items_imported", None)
-    script.send("DELETE", f"{path}{made[0]['id']}/", 204)
+    script.send("DELETE", f"{path}{webhooks[0]['id']}/", 204)
     assert script.get(path)["results"][0]["active"] is False
 
 
 def test_managers_invite_to_their_project() -> None:
     project = make_project()
     script, path = script_of(project), f"projects/{project.slug}/invitations/"
-    made = script.post(path, {"role": "annotator", "days": 3}, 201)
-    assert (made["kind"], made["object"], "/invitation" in made["address"]) == ("project", project.slug, True)
+    invitation = script.post(path, {"role": "annotator", "days": 3}, 201)
+    assert (invitation["kind"], invitation["object"], "/invitation" in invitation["address"]) == (
+        "project",
+        project.slug,
+        True,
+    )
     [row] = script.get(path)["results"]
-    assert row == {name: value for name, value in made.items() if name != "address"}
+    assert row == {name: value for name, value in invitation.items() if name != "address"}
     owner = Script(give(make_user(), Role.OWNER))
     assert owner.get(f"workspaces/{main().slug}/invitations/")["results"] == [row]
-    assert script_of(make_project()).client.delete(f"/api/v1/{path}{made['id']}/").status_code == 404
-    script.send("DELETE", f"{path}{made['id']}/", 204)
-    script.send("DELETE", f"{path}{made['id']}/", 404)
+    assert script_of(make_project()).client.delete(f"/api/v1/{path}{invitation['id']}/").status_code == 404
+    script.send("DELETE", f"{path}{invitation['id']}/", 204)
+    script.send("DELETE", f"{path}{invitation['id']}/", 404)
     assert script.get(path)["results"] == []
 
 

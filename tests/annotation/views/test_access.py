@@ -1,4 +1,4 @@
-"""Roles in a workspace count in its projects as a share does, by the policy table."""
+"""Roles in a workspace count in its projects as shares do, by the policy."""
 
 from typing import Any
 
@@ -196,7 +196,7 @@ def test_the_members_page_names_the_role_by_which_people_work() -> None:
     lines = manager.get(f"/annotate/{project.slug}/people.csv").getvalue().decode().splitlines()
     assert [line for line in lines if line.startswith(f"{user.username},adjudicator,")]
     listed = manager.get(f"/api/v1/projects/{project.slug}/members/").json()["results"]
-    row = next(one for one in listed if one["user"] == user.username)
+    row = next(member for member in listed if member["user"] == user.username)
     assert (row["active"], row["roles"]) == (False, ["adjudicator"])
 
 
@@ -217,8 +217,8 @@ def test_projects_are_listed_by_share_and_by_workspace(django_assert_max_num_que
         assert project.title in page
     assert page.count("<tr>") == 4  # the head has an attribute
     assert "Annotation manager, Annotator" in page
-    found = client.get("/api/v1/projects/").json()["results"]
-    assert {one["slug"]: one["roles"] for one in found} == {
+    listed = client.get("/api/v1/projects/").json()["results"]
+    assert {project["slug"]: project["roles"] for project in listed} == {
         **{project.slug: ["manager", "annotator"] for project in here},
         foreign.slug: ["adjudicator"],
     }
@@ -306,10 +306,10 @@ def test_nobody_changes_their_own_role() -> None:
     manager = make_member(role=ProjectRole.MANAGER)
     client, base = client_of(manager.user), f"/annotate/{manager.project.slug}/members/set/"
     for change in ({"role": "annotator", "active": "on"}, {"role": "manager"}):
-        told = client.post(
+        response = client.post(
             base, {"changes": "True", "username": manager.user.username, **change}, follow=True
         )
-        assert "You cannot change your own role" in told.content.decode()
+        assert "You cannot change your own role" in response.content.decode()
     api, name = f"/api/v1/projects/{manager.project.slug}/members/", manager.user.username
     lowered = client.post(api, {"user": name, "role": "annotator"}, content_type="application/json")
     for answer in (lowered, client.delete(f"{api}{name}/")):

@@ -1,4 +1,7 @@
-"""Pages of batches, due dates and pace: what managers and annotators see, and bad input."""
+"""Tests of the pages of batches, due dates and pace.
+
+They cover managers, annotators and bad input.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +32,8 @@ def page(client: Client, project: Project, part: str = "", status: int = 200) ->
     return response.getvalue().decode()
 
 
-def assign(client: Client, project: Project, status: int = 302, **given: object) -> str:
-    response = client.post(f"/annotate/{project.slug}/batches/assign/", given)
+def assign(client: Client, project: Project, status: int = 302, **fields: object) -> str:
+    response = client.post(f"/annotate/{project.slug}/batches/assign/", fields)
     assert response.status_code == status
     return response.content.decode()
 
@@ -58,7 +61,7 @@ def test_a_manager_assigns_changes_and_releases_a_batch(manager: Membership) -> 
 def test_bad_batches_are_refused_in_words(manager: Membership) -> None:
     project, client = manager.project, client_of(manager.user)
     name = make_member(project).user.username
-    for given, problem in (
+    for fields, problem in (
         ({"username": name}, "Give a number of items, or choose items"),
         ({"username": name, "number": 1, "items": "i1"}, "Give a number of items, or choose items"),
         ({"username": "nobody", "number": 1}, "may not annotate in this project"),
@@ -66,10 +69,10 @@ def test_bad_batches_are_refused_in_words(manager: Membership) -> None:
         ({"username": name, "number": 0}, "greater than or equal to 1"),
         ({"username": name, "number": 1, "due_on": "31.31.2030"}, "Enter a valid date"),
     ):
-        assert problem in assign(client, project, 422, name="Pilot", **given)
+        assert problem in assign(client, project, 422, name="Pilot", **fields)
     assert not Batch.objects.exists()
     assign(client, project, name="Pilot", username=name, items=" i3 \n\ni1\ni3")
-    assert [each.item.external_id for each in Batch.objects.get().annotations.order_by("pk")] == ["i3", "i1"]
+    assert [row.item.external_id for row in Batch.objects.get().annotations.order_by("pk")] == ["i3", "i1"]
     assert "choose another name" in assign(client, project, 422, name="Pilot", username=name, number=1)
 
 

@@ -1,4 +1,7 @@
-"""Pages of managers: items, uploads, invitations, webhooks, guidelines, exports, runs with failures."""
+"""Tests of the pages of managers.
+
+They show items, uploads, invitations, webhooks, guidelines, exports and runs with failures.
+"""
 
 import re
 from pathlib import Path
@@ -50,7 +53,7 @@ def client_of(user: Any) -> Client:
 def upload(
     client: Client, project: Project, content: bytes, name: str = "pairs.zip", format: str = "nlvr2"
 ) -> str:
-    """Upload a file; return the address of its preview, once a worker has read it."""
+    """Upload a file, let a worker read it, and return its preview's address."""
     body = {"file": SimpleUploadedFile(name, content), "format": format, "purpose": "ordinary"}
     response = client.post(f"/annotate/{project.slug}/items/upload/", body)
     assert response.status_code == 302, response.content.decode()
@@ -75,15 +78,16 @@ def test_an_upload_is_previewed_imported_and_undone(client: Client, project: Pro
     run_job(job_id=Job.objects.latest("pk").pk)
     assert "The import is done" in text_of(client, imported)
     assert Item.objects.count() == 3
-    made = project.imports.get()
-    response = client.post(f"/annotate/{project.slug}/imports/{made.pk}/undo/", follow=True)
+    item_import = project.imports.get()
+    response = client.post(f"/annotate/{project.slug}/imports/{item_import.pk}/undo/", follow=True)
     assert "Undid the import: deleted 3 items." in response.content.decode()
     assert not Item.objects.exists()
 
 
 def test_the_preview_of_texts_has_one_column_for_them() -> None:
     project = make_project(
-        kind="spans", labels=read_label_task("layers: [{type: spans, name: Who, labels: [Person]}]")
+        kind="spans",
+        labels=read_label_task("layers: [{type: spans, name: Who, labels: [Person]}]"),  # words: allow - data
     )
     shown = text_of_preview(project, lines([{"id": "a", "text": "Kolwen lies on a lake."}]))
     heads = re.findall(r'<th scope="col">([^<]+)</th>', shown)
@@ -279,8 +283,8 @@ def test_imports_and_webhooks_are_sorted_by_their_heads(client: Client, project:
     for name in ("b", "a"):
         added = client.post(f"{base}add/", {"url": f"https://8.8.8.8/{name}"})
         assert "?sort=" not in added.content.decode(), "its address takes forms alone"
-    found = re.findall("8.8.8.8/([ab])</a>", text_of(client, f"{base}?sort=-address"))
-    assert found == ["b", "a"]
+    names = re.findall("8.8.8.8/([ab])</a>", text_of(client, f"{base}?sort=-address"))
+    assert names == ["b", "a"]
 
 
 def test_an_export_is_made_and_downloaded(client: Client, project: Project) -> None:

@@ -1,4 +1,4 @@
-"""Each page leads on: what waits is counted rightly, and its button goes there."""
+"""Each page counts what waits rightly, and its button goes there."""
 
 import pytest
 

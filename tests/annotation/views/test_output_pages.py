@@ -1,4 +1,7 @@
-"""The pages on systems' outputs: starting and stopping a run, and an item node by node beside its gold."""
+"""Pages of model outputs start and stop runs.
+
+They show an item node by node beside its gold.
+"""
 
 import re
 from functools import partial
@@ -34,8 +37,8 @@ def manager(client):
 
 
 def stored(project: Project, record: dict[str, object]) -> SystemOutput:
-    made = SystemRecord.model_validate(record)
-    import_outputs(records=[made], project=project, system="net", revision="1")
+    parsed = SystemRecord.model_validate(record)
+    import_outputs(records=[parsed], project=project, system="net", revision="1")
     return SystemOutput.objects.select_related("item").get()
 
 
@@ -63,8 +66,8 @@ def test_it_works(manager, server, eager) -> None:
     page = manager.get(f"/annotate/{slug}/outputs/").content.decode()
     assert "<option>fake-modular</option>" in page
     assert "<option>fake</option>" not in page
-    told = manager.post(f"/annotate/{slug}/runs/start/", {"system": "fake-modular"}, follow=True)
-    assert "Started fake-modular" in told.content.decode()
+    response = manager.post(f"/annotate/{slug}/runs/start/", {"system": "fake-modular"}, follow=True)
+    assert "Started fake-modular" in response.content.decode()
     assert SystemOutput.objects.count() == 2
     fragment = manager.get(f"/annotate/{slug}/runs/").content.decode()
     assert "2 of 2 items" in fragment
@@ -94,8 +97,8 @@ def test_a_run_is_stopped(manager, server) -> None:
 
 def test_a_reader_is_refused(manager, server) -> None:
     slug = manager.member.project.slug
-    told = manager.post(f"/annotate/{slug}/runs/start/", {"system": "fake"}, follow=True)
-    assert "fake is a reader" in told.content.decode()
+    response = manager.post(f"/annotate/{slug}/runs/start/", {"system": "fake"}, follow=True)
+    assert "fake is a reader" in response.content.decode()
     assert not OutputRun.objects.exists()
 
 
@@ -145,16 +148,16 @@ def test_items_of_other_projects_are_not_there(manager) -> None:
 
 def test_boxes_stand_beside_gold_node_by_node() -> None:
     project, output = boxes_with_gold()
-    equal, count, kept, found, number = describe_steps(output, output.item, project)
+    equal, count, filter_step, find_step, number = describe_steps(output, output.item, project)
     assert (equal.value, count.value, count.gold_value) == (False, 2, 1)
-    left, right = kept.pictures
-    assert [one.label for one in left.proposed] == ["1 · 90%"]
-    assert [one.label for one in right.proposed] == ["3 · 70%"]
+    left, right = filter_step.pictures
+    assert [proposal.label for proposal in left.proposed] == ["1 · 90%"]
+    assert [proposal.label for proposal in right.proposed] == ["3 · 70%"]
     assert (len(left.gold), len(right.gold)) == (1, 0)
     assert left.proposed[0].box.x == left.gold[0].box.x == 100
-    assert kept.score == pytest.approx(2 / 3)  # one of two right, the one there is found
-    assert found.score == pytest.approx(0.5)  # one of two right, one of two found
-    assert kept.table == [("left.png: 1", 0.9), ("right.png: 3", 0.7), ("left.png: 2", 0.2)]
+    assert filter_step.score == pytest.approx(2 / 3)  # one of two right, the one there is found
+    assert find_step.score == pytest.approx(0.5)  # one of two right, one of two found
+    assert filter_step.table == [("left.png: 1", 0.9), ("right.png: 3", 0.7), ("left.png: 2", 0.2)]
     assert (number.has_output, number.score, equal.score) == (False, None, None)
 
 
@@ -168,8 +171,8 @@ def test_attention_stands_beside_gold(client) -> None:
     modules = [{"index": 2, "module": "find", "attention": attention}]
     output = stored(project, {"id": "i1", "modules": modules, "answer": 1})
     find = describe_steps(output, item, project)[2]
-    assert "".join(one.text for one in find.words) == item.passage
-    assert [(one.text, one.strength) for one in find.words if one.is_gold] == [
+    assert "".join(word.text for word in find.words) == item.passage
+    assert [(word.text, word.strength) for word in find.words if word.is_gold] == [
         ("kicked", 3), (" ", 0), ("a", 2),
     ]  # fmt: skip
     assert find.score == pytest.approx(0.2877, abs=1e-4)  # -ln 0.75

@@ -1,4 +1,7 @@
-"""Uploads of model outputs: preview, refusals by line and field, one import however often, deletion."""
+"""Tests of uploads of model outputs: preview, refusals and deletion.
+
+Refusals name line and field. There is one import, however often a worker begins.
+"""
 
 import gzip
 from pathlib import Path
@@ -28,9 +31,9 @@ OUTPUTS = [{"id": "i1", "answer": True, "modules": FIND}, {"id": "i2", "modules"
 @pytest.fixture
 def project(settings: Any, tmp_path: Path) -> Project:
     settings.JOB_FOLDER = tmp_path / "jobs"
-    made = make_project()
-    make_items(made, 2)
-    return made
+    project = make_project()
+    make_items(project, 2)
+    return project
 
 
 @pytest.fixture
@@ -39,7 +42,7 @@ def client(project: Project) -> Client:
 
 
 def upload(client: Client, project: Project, content: bytes, name: str = "out.jsonl") -> str:
-    """Upload a file; return the address of its preview, once a worker has read it."""
+    """Upload a file, let a worker read it, and return its preview's address."""
     body = {"file": SimpleUploadedFile(name, content), "system": "org/net", "revision": "1"}
     response = client.post(f"/annotate/{project.slug}/outputs/upload/", body)
     assert response.status_code == 302, response.content.decode()
@@ -59,8 +62,8 @@ def page(client: Client, address: str) -> str:
 
 
 def delete(client: Client, project: Project) -> str:
-    asked = {"system": "org/net", "revision": "1"}
-    return client.post(f"/annotate/{project.slug}/outputs/delete/", asked, follow=True).content.decode()
+    form = {"system": "org/net", "revision": "1"}
+    return client.post(f"/annotate/{project.slug}/outputs/delete/", form, follow=True).content.decode()
 
 
 def test_outputs_are_previewed_imported_once_and_deleted(client: Client, project: Project) -> None:

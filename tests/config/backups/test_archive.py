@@ -1,4 +1,7 @@
-"""Archives are whole, for their owner alone, and damaged ones are refused before anything is restored."""
+"""Archives are whole and for their owner alone.
+
+A damaged one is refused before anything is restored.
+"""
 
 import io
 import stat
@@ -38,7 +41,7 @@ def test_it_works(tmp_path: Path, key: bytes | None):
     assert verify_archive(path, key).files.keys() == FILES.keys()
     with read_archive(path, key) as files:
         assert {name: content.read() for name, content in files if name in FILES} == FILES
-    assert [one.name for one in tmp_path.iterdir()] == ["a"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a"]
     assert (b"rows" in path.read_bytes()) is False
 
 

@@ -1,4 +1,7 @@
-"""A site is backed up while people work, restored on an empty folder, and has the same exports."""
+"""A site is backed up while people work, and restored elsewhere.
+
+The restored site, on an empty folder, has the same exports.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +78,10 @@ def worked_on(postgres_or_sqlite: str | None) -> Iterator[Site]:
 def other(
     worked_on: Site, postgres_or_sqlite: str | None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Folder]:
-    """Names a folder, and a database of the same kind as the site's, which each test makes anew."""
+    """The names of a folder and of a database, which each test makes itself.
+
+    The database is of the same kind as the site's.
+    """
     var = tmp_path_factory.mktemp("other") / "restored"
     url = f"sqlite:///{var}/touchstone.sqlite3"
     if postgres_or_sqlite:
@@ -86,7 +92,7 @@ def other(
 
 
 @contextmanager
-def made(folder: Folder, server: str | None, *, migrated: bool) -> Iterator[Folder]:
+def make_site_folder(folder: Folder, server: str | None, *, migrated: bool) -> Iterator[Folder]:
     """Make the folder, and its database, empty or migrated."""
     folder.var.mkdir()
     with ExitStack() as stack:
@@ -102,13 +108,13 @@ def made(folder: Folder, server: str | None, *, migrated: bool) -> Iterator[Fold
 
 @pytest.fixture
 def empty(other: Folder, postgres_or_sqlite: str | None) -> Iterator[Folder]:
-    with made(other, postgres_or_sqlite, migrated=False) as folder:
+    with make_site_folder(other, postgres_or_sqlite, migrated=False) as folder:
         yield folder
 
 
 @pytest.fixture
 def migrated(other: Folder, postgres_or_sqlite: str | None) -> Iterator[Folder]:
-    with made(other, postgres_or_sqlite, migrated=True) as folder:
+    with make_site_folder(other, postgres_or_sqlite, migrated=True) as folder:
         yield folder
 
 
@@ -128,18 +134,18 @@ def test_it_works_while_people_work(worked_on: Site, empty: Folder, tmp_path: Pa
     before = during = 0
     while during == 0 and working.is_alive():  # a backup of a small site takes a tenth of a second
         before = tally.items
-        said = worked_on.manage("backup", str(tmp_path / "backups"), "--key-file", str(key), "--keep", "1")
-        assert "encrypted" in said
+        output = worked_on.manage("backup", str(tmp_path / "backups"), "--key-file", str(key), "--keep", "1")
+        assert "encrypted" in output
         during = tally.items - before
     working.join(timeout=120)
     assert during > 0, "nobody worked during a backup"
     (archive,) = (tmp_path / "backups").iterdir()
-    said = empty.run("restore", str(archive), "--key-file", str(key))
-    assert "SECRET_KEY" not in said
+    output = empty.run("restore", str(archive), "--key-file", str(key))
+    assert "SECRET_KEY" not in output
     assert bundle(empty.commands, tmp_path / "b") == bundle(worked_on.commands, tmp_path / "a")
-    found = empty.run("shell", "--no-imports", "--command", TORN)
-    assert "torn" not in found
-    assert int(re.findall(r"people (\d+)", found)[0]) >= 4 + (before > 0)
+    report = empty.run("shell", "--no-imports", "--command", TORN)
+    assert "torn" not in report
+    assert int(re.findall(r"people (\d+)", report)[0]) >= 4 + (before > 0)
     for name in (f"images/{IMAGE}", "jobs/1/out.csv", "reports/3/report.html"):
         assert (empty.var / name).read_bytes() == (worked_on.var / name).read_bytes()
     text = (empty.var / "settings-of-backup.env").read_text()
@@ -148,9 +154,9 @@ def test_it_works_while_people_work(worked_on: Site, empty: Folder, tmp_path: Pa
     assert "DATABASE_URL" not in text
     assert worked_on.env["SECRET_KEY"] not in text
     assert not [
-        one
-        for one in [*empty.var.iterdir(), *worked_on.var.iterdir()]
-        if one.name.startswith((".backup", ".restore"))
+        path
+        for path in [*empty.var.iterdir(), *worked_on.var.iterdir()]
+        if path.name.startswith((".backup", ".restore"))
     ]
 
 
@@ -183,24 +189,27 @@ def test_a_newer_backup_is_refused(worked_on: Site, migrated: Folder, tmp_path: 
     migrated.run("shell", "--no-imports", "--command", add)
     migrated.run("backup", str(tmp_path))
     (archive,) = tmp_path.glob("*.backup")
-    said = migrated.run("restore", str(archive), status=1)
-    assert "which is newer than this one" in said
-    assert "jobs.9999_of_the_future" in said
-    assert len(said.strip().splitlines()) == 1
+    output = migrated.run("restore", str(archive), status=1)
+    assert "which is newer than this one" in output
+    assert "jobs.9999_of_the_future" in output
+    assert len(output.strip().splitlines()) == 1
 
 
 def test_a_database_that_is_not_the_sites_costs_no_backup(migrated: Folder, tmp_path: Path):
-    """As when the disk of VAR_DIR is not mounted, and a new site is made in its place."""
+    """A new site stands in for the old one if its disk is not mounted.
+
+    VAR_DIR is on that disk.
+    """
     older = tmp_path / "touchstone-20260101T000000.000000Z.backup"
     older.write_bytes(b"of the site")
-    said = migrated.run("backup", str(tmp_path), "--keep", "1", status=1)
-    assert "no older backup was deleted" in said
+    output = migrated.run("backup", str(tmp_path), "--keep", "1", status=1)
+    assert "no older backup was deleted" in output
     assert older.exists()
 
 
 def test_a_database_without_tables_is_not_backed_up(empty: Folder, tmp_path: Path):
-    said = empty.run("backup", str(tmp_path), "--keep", "1", status=1)
-    assert "this database has no tables of a site" in said
+    output = empty.run("backup", str(tmp_path), "--keep", "1", status=1)
+    assert "this database has no tables of a site" in output
     assert not list(tmp_path.iterdir())
 
 
@@ -209,8 +218,8 @@ def test_nothing_changes_if_the_archive_is_damaged(worked_on: Site, empty: Folde
     (archive,) = tmp_path.glob("*.backup")
     content = archive.read_bytes()
     archive.write_bytes(content[: len(content) // 2])
-    said = empty.run("restore", str(archive), status=1)
-    assert "is damaged" in said
+    output = empty.run("restore", str(archive), status=1)
+    assert "is damaged" in output
     assert not (empty.var / "jobs").exists()
     assert not (empty.var / "images").exists()
 
@@ -222,13 +231,13 @@ def test_a_weights_folder_is_stored_on_request(worked_on: Site, empty: Folder, t
     (archive,) = (tmp_path / "to").iterdir()
     empty.run("restore", str(archive), "--weights", str(tmp_path / "back"))
     assert (tmp_path / "back/mine/model.safetensors").read_bytes() == b"weights"
-    said = said_by(worked_on.commands, "backup", str(tmp_path), "--weights", "/nowhere", status=1)
-    assert "/nowhere: is not a folder" in said
+    output = said_by(worked_on.commands, "backup", str(tmp_path), "--weights", "/nowhere", status=1)
+    assert "/nowhere: is not a folder" in output
 
 
 def test_only_administrators_make_one_by_name(worked_on: Site, tmp_path: Path):
-    made = "from accounts.models import User; User.objects.get_or_create(username='rosa')"
-    worked_on.manage("shell", "--no-imports", "--command", made)
-    said = said_by(worked_on.commands, "backup", str(tmp_path / "to"), "--as", "rosa", status=1)
-    assert "rosa is not an administrator of this site" in said
+    code = "from accounts.models import User; User.objects.get_or_create(username='rosa')"
+    worked_on.manage("shell", "--no-imports", "--command", code)
+    output = said_by(worked_on.commands, "backup", str(tmp_path / "to"), "--as", "rosa", status=1)
+    assert "rosa is not an administrator of this site" in output
     assert not (tmp_path / "to").exists()

@@ -1,4 +1,7 @@
-"""What is encrypted is read again with the same key, and with no part changed, moved or missing."""
+"""Encrypted content is read again with the same key, and only whole.
+
+No part may be changed, moved or missing.
+"""
 
 import io
 from pathlib import Path
@@ -18,11 +21,11 @@ def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encryption, "CHUNK", 8)
 
 
-def encrypted(data: bytes, step: int = 5) -> bytes:
+def encrypted(content: bytes, step: int = 5) -> bytes:
     out = io.BytesIO()
     with EncryptingWriter(out, KEY) as writer:
-        for start in range(0, len(data), step):
-            writer.write(data[start : start + step])
+        for start in range(0, len(content), step):
+            writer.write(content[start : start + step])
     return out.getvalue()
 
 
@@ -34,9 +37,9 @@ def decrypted(text: bytes, key: bytes = KEY) -> bytes:
 
 @pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 16, 17, 100])
 def test_it_works(size: int):
-    data = bytes(range(size))
-    text = encrypted(data)
-    assert decrypted(text) == data
+    content = bytes(range(size))
+    text = encrypted(content)
+    assert decrypted(text) == content
     assert len(text) == len(MAGIC) + SALT + size + TAG * max(1, -(-size // 8))
 
 

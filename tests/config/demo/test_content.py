@@ -1,4 +1,7 @@
-"""The demo's content is made once, found again, and never overwrites what a person did."""
+"""The demo's content is made once, and found again.
+
+It never overwrites what a person did.
+"""
 
 import json
 import re
@@ -36,7 +39,7 @@ def demo_site() -> Iterator[Site]:
         yield running
 
 
-def kept(site: Site) -> dict[str, Any]:
+def read_demo_file(site: Site) -> dict[str, Any]:
     return json.loads((site.var / "demo.json").read_text())
 
 
@@ -59,7 +62,7 @@ def test_the_secrets_are_for_their_owner_alone(demo_site: Site):
 
 
 def test_the_participant_link_leads_to_the_consent(demo_site: Site):
-    token = kept(demo_site)["studies"][0]["token"]
+    token = read_demo_file(demo_site)["studies"][0]["token"]
     with httpx.Client(base_url=demo_site.url, follow_redirects=True) as client:
         page = client.get(f"/join/{token}/")
     assert page.status_code == 200
@@ -80,12 +83,12 @@ def logged_in(site: Site, login: dict[str, str]) -> Iterator[httpx.Client]:
 
 
 def test_the_login_opens_the_staff_page(demo_site: Site):
-    with logged_in(demo_site, kept(demo_site)["staff"]) as client:
+    with logged_in(demo_site, read_demo_file(demo_site)["staff"]) as client:
         assert "world-facts" in client.get("/staff/").text
 
 
 def test_the_annotator_is_given_an_item_and_the_adjudicator_finds_some_to_settle(demo_site: Site):
-    annotator, adjudicator = kept(demo_site)["annotators"]
+    annotator, adjudicator = read_demo_file(demo_site)["annotators"]
     with logged_in(demo_site, annotator) as client:
         page = client.get("/annotate/scenes/")
         token = re.search(r'csrfmiddlewaretoken" value="([^"]+)"', page.text)[1]
@@ -100,9 +103,9 @@ def test_the_annotator_is_given_an_item_and_the_adjudicator_finds_some_to_settle
 
 
 def test_the_study_of_steps_shows_boxes_over_images(demo_site: Site):
-    study = kept(demo_site)["studies"][2]
+    study = read_demo_file(demo_site)["studies"][2]
     assert study["slug"] == "scenes-steps"
-    with logged_in(demo_site, kept(demo_site)["staff"]) as client:
+    with logged_in(demo_site, read_demo_file(demo_site)["staff"]) as client:
         address = f"/staff/studies/{study['slug']}/preview/page/?page=item&condition=steps+of+the+system"
         page = client.get(address).text
         assert "Step 1." in page
@@ -111,23 +114,23 @@ def test_the_study_of_steps_shows_boxes_over_images(demo_site: Site):
 
 
 def test_the_study_of_language_models_shows_rationales(demo_site: Site):
-    with logged_in(demo_site, kept(demo_site)["staff"]) as client:
+    with logged_in(demo_site, read_demo_file(demo_site)["staff"]) as client:
         address = "/staff/studies/explain-first/preview/page/?page=item&condition=Explains+first"
         page = client.get(address).text
     assert "The system wrote this text to explain its answer" in page
 
 
 def test_a_second_run_adds_nothing_and_gives_the_same_login_and_link(demo_site: Site):
-    before = counts(demo_site), kept(demo_site)
+    before = counts(demo_site), read_demo_file(demo_site)
     demo_site.manage("load_demo")
-    assert (counts(demo_site), kept(demo_site)) == before
+    assert (counts(demo_site), read_demo_file(demo_site)) == before
 
 
 def test_without_its_file_it_gives_a_new_link_and_says_that_the_password_is_not_known(demo_site: Site):
-    before = kept(demo_site)
+    before = read_demo_file(demo_site)
     (demo_site.var / "demo.json").unlink()
     demo_site.manage("load_demo")
-    after = kept(demo_site)
+    after = read_demo_file(demo_site)
     assert after["staff"]["password"] == ""
     assert after["studies"][0]["token"] != before["studies"][0]["token"]
     assert counts(demo_site)["EntryLink"] == 6

@@ -1,4 +1,7 @@
-"""Reports of errors: what a stand-in of the server receives, and what never leaves the site."""
+"""A stand-in of the server receives the reports of errors.
+
+Tests check what it receives, and what never leaves the site.
+"""
 
 from __future__ import annotations
 

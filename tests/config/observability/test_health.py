@@ -1,4 +1,7 @@
-"""Addresses for supervisors: any host name, the state of each part, no more than that."""
+"""Supervisors read the state of each part under any host name.
+
+They learn no more than that.
+"""
 
 from __future__ import annotations
 

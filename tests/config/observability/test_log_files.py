@@ -1,4 +1,7 @@
-"""A log file that several processes write is rotated, keeps its newest lines, and loses none of them."""
+"""A log file that several processes write is rotated.
+
+It keeps its newest lines, and loses none of them.
+"""
 
 import logging
 import multiprocessing

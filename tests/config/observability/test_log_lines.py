@@ -1,4 +1,7 @@
-"""Log lines as JSON: one object each, with id and traceback, and without tokens and query strings."""
+"""Log lines are JSON: one object each, with ID and traceback.
+
+They hold no tokens and no query strings.
+"""
 
 import json
 import logging
@@ -21,28 +24,28 @@ def line(message: str, *arguments: object, **more: object) -> dict:
 
 
 def test_it_is_one_object():
-    found = line("of %s", "a", request_id="page-1", fields={"status": 200})
-    assert found.pop("time").endswith("Z")
-    assert found == {
+    entry = line("of %s", "a", request_id="page-1", fields={"status": 200})
+    assert entry.pop("time").endswith("Z")
+    assert entry == {
         "level": "warning", "event": "of a", "logger": "site", "request_id": "page-1", "status": 200
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("end", ['"', "\\", "\n", "ü\t"])
 def test_tokens_and_queries_are_left_out_of_every_field(end):
-    found = line(f"GET /join/secret/?PROLIFIC_PID=5f3{end}", fields={"path": "/resume/hidden/x"})
-    assert "secret" not in str(found)
-    assert "5f3" not in str(found)
-    assert found["path"] == "/resume/…/x"
+    entry = line(f"GET /join/secret/?PROLIFIC_PID=5f3{end}", fields={"path": "/resume/hidden/x"})
+    assert "secret" not in str(entry)
+    assert "5f3" not in str(entry)
+    assert entry["path"] == "/resume/…/x"
 
 
 def test_an_error_has_its_traceback():
     try:
         raise ValueError("at /join/secret/")
     except ValueError:
-        found = line("failed", exc_info=sys.exc_info())
-    assert found["error"] == "ValueError"
-    assert found["traceback"].splitlines()[-1] == "ValueError: at /join/…/"
+        entry = line("failed", exc_info=sys.exc_info())
+    assert entry["error"] == "ValueError"
+    assert entry["traceback"].splitlines()[-1] == "ValueError: at /join/…/"
 
 
 def test_a_request_is_logged_by_its_route_and_not_by_its_address(settings, caplog):

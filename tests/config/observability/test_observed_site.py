@@ -1,4 +1,7 @@
-"""A running site tells how it is: metrics of all its processes, and one id in all their logs."""
+"""A running site reports metrics, and one ID joins all its logs.
+
+The metrics are those of all its processes.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +47,17 @@ def api(observed: Site) -> Iterator[httpx.Client]:
 
 
 def metrics(site: Site) -> dict[tuple[str, ...], float]:
-    """Every sample by its name and the values of its labels, in the order of the labels' names."""
+    """Return every sample by its name and the values of its labels.
+
+    The values are in the order of the labels' names.
+    """
     answer = httpx.get(f"{site.url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}, trust_env=False)
     assert answer.status_code == 200, answer.text
     samples = [sample for family in text_string_to_metric_families(answer.text) for sample in family.samples]
-    return {(one.name, *(one.labels[name] for name in sorted(one.labels))): one.value for one in samples}
+    return {
+        (sample.name, *(sample.labels[name] for name in sorted(sample.labels))): sample.value
+        for sample in samples
+    }
 
 
 def log_lines(site: Site, part: str) -> list[dict]:
@@ -62,24 +71,24 @@ def test_requests_of_all_processes_are_counted_by_route(observed: Site, api: htt
     for _ in range(30):
         # Without keep-alive, so that both processes serve some.
         assert api.get("/api/v1/jobs/", headers={"Connection": "close"}).status_code == 200
-    found = metrics(observed)
-    assert found[key] == before + 30
-    assert found["touchstone_request_seconds_count", "jobs_rest:jobs"] == before + 30
+    values = metrics(observed)
+    assert values[key] == before + 30
+    assert values["touchstone_request_seconds_count", "jobs_rest:jobs"] == before + 30
     numbers = {path.name for path in (observed.var / "metrics").glob("counter_*.db")}
     assert len(numbers) >= 2
-    assert not any("/" in label for name, *labels in found for label in labels if "bucket" not in name)
+    assert not any("/" in label for name, *labels in values for label in labels if "bucket" not in name)
 
 
 def test_the_state_of_the_site_is_read_from_database_and_broker(observed: Site, api: httpx.Client):
-    found = metrics(observed)
+    values = metrics(observed)
     for part in ("database", "migrations", "storage", "broker", "model_servers"):
-        assert found["touchstone_part_works", part] == 1
-    assert {queue for name, *labels in found if name == "touchstone_queue_messages" for queue in labels} == {
+        assert values["touchstone_part_works", part] == 1
+    assert {queue for name, *labels in values if name == "touchstone_queue_messages" for queue in labels} == {
         "celery", "upkeep"
     }  # fmt: skip
-    assert found["touchstone_participants", "live", "active"] == 0
-    assert found["touchstone_jobs", "pending"] == found["touchstone_runs", "outputs", "running"] == 0
-    assert found["touchstone_errors_total", "web"] == found["touchstone_errors_total", "worker"] == 0
+    assert values["touchstone_participants", "live", "active"] == 0
+    assert values["touchstone_jobs", "pending"] == values["touchstone_runs", "outputs", "running"] == 0
+    assert values["touchstone_errors_total", "web"] == values["touchstone_errors_total", "worker"] == 0
 
 
 @pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer other"}, {"Authorization": "Bearer ü"}])
@@ -98,16 +107,18 @@ def test_one_id_is_in_the_logs_of_web_server_worker_and_model_server(observed: S
     assert answer.status_code == 201, answer.text
     run = answer.json()["id"]
     eventually(lambda: api.get(f"/api/v1/runs/{run}/").json()["status"] == "done")
-    (web,) = [one for one in log_lines(observed, "web-server") if one["request_id"] == "page-7"]
+    (web,) = [line for line in log_lines(observed, "web-server") if line["request_id"] == "page-7"]
     assert (web["method"], web["route"], web["status"]) == ("POST", "predictions_rest:runs", 201)
 
     def of_page(part: str) -> list[dict]:
-        return [one for one in log_lines(observed, part) if one.get("request_id", "").startswith("page-7.")]
+        return [
+            line for line in log_lines(observed, part) if line.get("request_id", "").startswith("page-7.")
+        ]
 
     eventually(lambda: bool(of_page("worker")))
-    asked = of_page("model-server")
-    assert [one["event"] for one in asked if one["path"] == "/v1/predict"]
-    assert {one["request_id"] for one in asked} == {one["request_id"] for one in of_page("worker")}
+    requests = of_page("model-server")
+    assert [line["event"] for line in requests if line["path"] == "/v1/predict"]
+    assert {line["request_id"] for line in requests} == {line["request_id"] for line in of_page("worker")}
 
 
 def test_nothing_is_there_by_default(client):

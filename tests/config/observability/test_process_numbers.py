@@ -1,4 +1,7 @@
-"""Living processes have different numbers, and the numbers of dead ones are given out again."""
+"""Living processes have different numbers.
+
+The numbers of dead ones are given out again.
+"""
 
 import multiprocessing
 from multiprocessing.synchronize import Event
@@ -19,8 +22,8 @@ def test_numbers_are_of_living_processes(tmp_path: Path):
     for process in processes:
         process.start()
     assert {numbers.get(timeout=30) for _ in processes} == {"0", "1"}
-    own = ProcessNumber(tmp_path)
-    assert (own(), own()) == ("2", "2")
+    process_number = ProcessNumber(tmp_path)
+    assert (process_number(), process_number()) == ("2", "2")
     ended.set()
     for process in processes:
         process.join()
@@ -29,10 +32,10 @@ def test_numbers_are_of_living_processes(tmp_path: Path):
 
 def test_a_fork_has_another_number(tmp_path: Path):
     context = multiprocessing.get_context("fork")
-    own, numbers = ProcessNumber(tmp_path), context.Queue()
-    assert own() == "0"
-    child = context.Process(target=lambda: numbers.put(own()))
+    process_number, numbers = ProcessNumber(tmp_path), context.Queue()
+    assert process_number() == "0"
+    child = context.Process(target=lambda: numbers.put(process_number()))
     child.start()
     assert numbers.get(timeout=30) == "1"
     child.join()
-    assert own() == "0"
+    assert process_number() == "0"

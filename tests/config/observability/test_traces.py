@@ -1,4 +1,7 @@
-"""Traces of requests and tasks: names of routes, one trace from caller to task, no personal data."""
+"""Traces lead from caller to task and hold no personal data.
+
+One trace has the requests and the tasks, by names of routes.
+"""
 
 from __future__ import annotations
 

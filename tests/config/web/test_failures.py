@@ -1,4 +1,7 @@
-"""Requests that cannot be read or served: a sentence, the right status, and few log lines."""
+"""Requests that cannot be read or served get a sentence.
+
+They have the right status, and write few log lines.
+"""
 
 from __future__ import annotations
 

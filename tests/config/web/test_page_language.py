@@ -1,4 +1,4 @@
-"""A page is in the language that was chosen, else in the browser's, and says so."""
+"""A page is in the chosen language, else in the browser's, and says so."""
 
 import pytest
 from django.test import Client

@@ -1,4 +1,7 @@
-"""Tests that pages and user content never share an origin once content has one of its own."""
+"""Pages and user content never share an origin.
+
+This holds once content has an origin of its own.
+"""
 
 import pytest
 from django.test import Client

@@ -1,4 +1,7 @@
-"""A name that two requests find free at the same moment goes to one, and the other gets a sentence."""
+"""Of two requests that find a name free at once, one gets it.
+
+The other gets a validation error.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier

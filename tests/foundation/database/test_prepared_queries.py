@@ -1,4 +1,7 @@
-"""Queries that are built once: they find and change what the queryset would, whatever ran before."""
+"""Queries that are built once find and change what the queryset would.
+
+Queries that ran before do not change this.
+"""
 
 from datetime import timedelta
 from threading import Thread
@@ -103,19 +106,23 @@ def test_a_query_is_built_once_and_then_only_run(django_assert_num_queries: Any)
 def test_objects_are_those_of_the_queryset_with_what_belongs_to_them(django_assert_num_queries: Any) -> None:
     project = make_project(kind="spans")
     annotations = [make_annotation(make_member(project)) for _time in range(2)]
-    names = [one.annotator.username for one in annotations]
+    names = [annotation.annotator.username for annotation in annotations]
     now = timezone.now()
     with django_assert_num_queries(1):
-        found: list[Any] = WITH_ITEM.all(slug=project.slug, now=now)
-        assert found == annotations
-        assert [one.name for one in found] == names
-        assert [one.item.tokens for one in found] == [one.item.tokens for one in annotations]
-        assert {one.project.slug for one in found} == {project.slug}
-        assert [one.reserved_until for one in found] == [one.reserved_until for one in annotations]
-        assert found[0].document == {}
-        assert {"revision", "status"} <= found[0].get_deferred_fields()
+        loaded: list[Any] = WITH_ITEM.all(slug=project.slug, now=now)
+        assert loaded == annotations
+        assert [annotation.name for annotation in loaded] == names
+        assert [annotation.item.tokens for annotation in loaded] == [
+            annotation.item.tokens for annotation in annotations
+        ]
+        assert {annotation.project.slug for annotation in loaded} == {project.slug}
+        assert [annotation.reserved_until for annotation in loaded] == [
+            annotation.reserved_until for annotation in annotations
+        ]
+        assert loaded[0].document == {}
+        assert {"revision", "status"} <= loaded[0].get_deferred_fields()
     with django_assert_num_queries(1):  # what was left out is fetched when it is asked for
-        assert found[0].revision == 0
+        assert loaded[0].revision == 0
     assert WITH_ITEM.all(slug=project.slug, now=now + timedelta(days=9)) == []
 
 
@@ -162,7 +169,9 @@ def test_rows_are_inserted_all_or_none_and_constraints_hold() -> None:
         for revision, uid in enumerate(uids, start=1)
     ]
     insert(*rows)
-    assert [(one.pk, one.uid) for one in annotation.operations.all()] == [(one.pk, one.uid) for one in rows]
+    assert [(operation.pk, operation.uid) for operation in annotation.operations.all()] == [
+        (operation.pk, operation.uid) for operation in rows
+    ]
     with pytest.raises(IntegrityError), transaction.atomic():
         insert(Operation(annotation=annotation, uid=uids[0], revision=3, by=by, edit={}, inverse={}))
     assert annotation.operations.count() == 2
@@ -183,17 +192,17 @@ def test_a_lock_is_taken_where_the_database_has_them() -> None:
     user = make_user()
     with transaction.atomic():
         assert query.first(user=user.pk) == user
-    kept = connection.__dict__["_connections"]["default"].__dict__["prepared"]
-    sql = kept[query._kept].sql
+    statements = connection.__dict__["_connections"]["default"].__dict__["prepared"]
+    sql = statements[query._kept].sql
     assert ("FOR UPDATE" in sql) == connection.features.has_select_for_update
 
 
 @pytest.mark.django_db(transaction=True)
 def test_threads_use_connections_of_their_own() -> None:
-    user, found = make_user(), []
+    user, users = make_user(), []
 
     def look() -> None:
-        found.append(BY_NAME.first(name=user.username))
+        users.append(BY_NAME.first(name=user.username))
         connection.close()
 
     BY_NAME.first(name=user.username)
@@ -202,7 +211,7 @@ def test_threads_use_connections_of_their_own() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [user] * 3
+    assert users == [user] * 3
 
 
 def test_a_session_is_found_until_it_is_over_or_ended(client: Any) -> None:

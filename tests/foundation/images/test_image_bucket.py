@@ -23,10 +23,10 @@ REGION = "eu-central-1"
 
 @pytest.fixture
 def server() -> Iterator[ThreadedMotoServer]:
-    made = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    made.start()
-    yield made
-    made.stop()
+    s3_server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    s3_server.start()
+    yield s3_server
+    s3_server.stop()
 
 
 @pytest.fixture
@@ -34,13 +34,15 @@ def bucket(server: ThreadedMotoServer, settings: Any, tmp_path: Path) -> Any:
     settings.VAR_DIR, settings.USER_CONTENT_URL = tmp_path / "var", ""
     url = "http://{}:{}".format(*server.get_host_and_port())
     keys = {"aws_access_key_id": "one", "aws_secret_access_key": "two"}
-    made = boto3.resource("s3", endpoint_url=url, region_name=REGION, **keys).Bucket(f"images-{uuid4()}")
-    made.create(CreateBucketConfiguration={"LocationConstraint": REGION})
-    own = {"access_key": "one", "secret_key": "two", "region_name": REGION}
-    options = {"bucket_name": made.name, "location": "site", "endpoint_url": url, **own}
+    image_bucket = boto3.resource("s3", endpoint_url=url, region_name=REGION, **keys).Bucket(
+        f"images-{uuid4()}"
+    )
+    image_bucket.create(CreateBucketConfiguration={"LocationConstraint": REGION})
+    access = {"access_key": "one", "secret_key": "two", "region_name": REGION}
+    options = {"bucket_name": image_bucket.name, "location": "site", "endpoint_url": url, **access}
     backend = {"BACKEND": "foundation.images.image_bucket.BucketStorage", "OPTIONS": options}
     settings.STORAGES = {**settings.STORAGES, "images": backend}
-    return made
+    return image_bucket
 
 
 def png(path: Path) -> Path:
@@ -51,7 +53,7 @@ def png(path: Path) -> Path:
 def test_an_image_is_stored_once_and_read(bucket: Any, tmp_path: Path):
     path = store_image(png(tmp_path / "a.png"))
     assert store_image(png(tmp_path / "b.png")) == path
-    assert [each.key for each in bucket.objects.all()] == [f"site/{path}"]
+    assert [summary.key for summary in bucket.objects.all()] == [f"site/{path}"]
     assert has_image(path)
     with PIL.Image.open(io.BytesIO(read_image(path))) as image:
         assert image.size == (30, 20)

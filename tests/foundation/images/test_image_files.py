@@ -1,4 +1,4 @@
-"""Images that people upload: only pixels are stored, and nothing else is served."""
+"""Only the pixels of uploads are stored, and nothing else is served."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def exif(orientation: int = 1) -> PIL.Image.Exif:
 
 
 def photo(path: Path, kind: str, orientation: int = 1) -> Path:
-    """An image with all the metadata that its format takes, and a script after its end."""
+    """Write an image with all metadata of its format, and a script at its end."""
     picture = PIL.Image.new("RGB", SIZE, "navy")
     picture.paste("orange", (0, 0, 20, 10))
     more: dict[str, Any] = {}
@@ -145,7 +145,10 @@ def closed(response: HttpResponseBase) -> HttpResponseBase:
 
 
 def test_a_file_stored_as_a_page_is_served_as_an_image():
-    """Earlier versions named files by the suffix of their source, so a stored name may still say html."""
+    """A stored name may still say html.
+
+    Earlier versions named files by the suffix of their source.
+    """
     folder = get_image_folder() / "ab"
     folder.mkdir(parents=True)
     photo(folder / "abcd.html", "GIF")

@@ -1,4 +1,4 @@
-"""Rows of Parquet and Arrow files, as the Hugging Face hub and its library have them."""
+"""Rows of the Parquet and Arrow files of the Hugging Face hub are read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ PAIR = {"id": "p", "premise": "Two women hug.", "hypothesis": "The sisters hug."
 
 
 def written(path: Path, rows: Sequence[Mapping[str, object]], names: list[str] | None = None) -> Path:
-    """Write rows; ``names`` are the classes of the column label, as the hub's library notes them."""
+    """Write rows to a Parquet file.
+
+    ``names`` are the classes of the column label, as the hub's library notes them.
+    """
     table = pa.Table.from_pylist([*rows])
     if names is not None:
         note = {"info": {"features": {"label": {"names": names, "_type": "ClassLabel"}}}}
@@ -71,14 +74,17 @@ def test_a_damaged_file_is_one_sentence(tmp_path: Path):
 
 def test_progress_ends_with_the_size_of_the_file(tmp_path: Path):
     path = written(tmp_path / "a.parquet", [PAIR | {"id": str(number)} for number in range(600)])
-    seen: list[int] = []
-    assert sum(1 for _row in read_rows(path, on_progress=seen.append)) == 600
-    assert seen == sorted(seen)
-    assert seen[-1] == path.stat().st_size
+    offsets: list[int] = []
+    assert sum(1 for _row in read_rows(path, on_progress=offsets.append)) == 600
+    assert offsets == sorted(offsets)
+    assert offsets[-1] == path.stat().st_size
 
 
 def saved(folder: Path, rows: Sequence[Mapping[str, object]], *, parts: int = 1) -> Path:
-    """A folder as `save_to_disk` of the hub's library writes it: Arrow streams, and their names."""
+    """Write a folder of Arrow streams and their names.
+
+    It is as `save_to_disk` of the hub's library writes it.
+    """
     folder.mkdir(parents=True)
     note = {"info": {"features": {"label": {"names": ["neg", "pos"], "_type": "ClassLabel"}}}}
     names = [f"data-{part:05}-of-{parts:05}.arrow" for part in range(parts)]
@@ -133,10 +139,10 @@ def test_a_zip_file_holds_one_split(tmp_path: Path):
     for name in ("train", "test"):
         saved(tmp_path / "two" / name, TEXTS)
     (tmp_path / "two" / "dataset_dict.json").write_text("{}")
-    one, two = packed(tmp_path / "two" / "train"), packed(tmp_path / "two")
-    assert len(list(read_rows(unpack_file(one, tmp_path / "one")))) == 4
+    split, both = packed(tmp_path / "two" / "train"), packed(tmp_path / "two")
+    assert len(list(read_rows(unpack_file(split, tmp_path / "one")))) == 4
     with pytest.raises(BadFile, match=r"several splits \(test, train\)"):
-        unpack_file(two, tmp_path / "both")
+        unpack_file(both, tmp_path / "both")
 
 
 def packed(folder: Path) -> Path:

@@ -38,13 +38,13 @@ def parquet(*rows: dict[str, Any]) -> bytes:
     return bytes(sink.getvalue())
 
 
-def hub(files: object = FILES, asked: list[str] | None = None) -> httpx.MockTransport:
-    """A hub with the dataset ada/pairs; redirects to its store, as the real one."""
+def hub(files: object = FILES, addresses: list[str] | None = None) -> httpx.MockTransport:
+    """Return a hub with ada/pairs that redirects to its store as the real one."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         path = request.url.path
-        if asked is not None:
-            asked.append(str(request.url))
+        if addresses is not None:
+            addresses.append(str(request.url))
         if request.url.host == "store.test":
             number = int(path.split("/")[-1])
             return httpx.Response(
@@ -70,21 +70,23 @@ def _allowed(settings: Any, tmp_path: Path) -> None:
 def reachable(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the site find the stand-in."""
     real: Callable[..., httpx.Client] = httpx.Client
-    monkeypatch.setattr(hub_datasets.httpx, "Client", lambda **given: real(**{**given, "transport": hub()}))
+    monkeypatch.setattr(
+        hub_datasets.httpx, "Client", lambda **options: real(**{**options, "transport": hub()})
+    )
 
 
 def test_it_works(tmp_path: Path) -> None:
-    asked: list[str] = []
-    wanted = HubDataset(name="ada/pairs", split="test")
-    folder = fetch_dataset(wanted, tmp_path / "hub", transport=hub(asked=asked))
+    addresses: list[str] = []
+    dataset = HubDataset(name="ada/pairs", split="test")
+    folder = fetch_dataset(dataset, tmp_path / "hub", transport=hub(addresses=addresses))
     assert [row.value["id"] for row in read_rows(folder)] == ["p0", "p1"]
-    assert asked[0] == f"{HUB}/api/datasets/ada/pairs/parquet"
-    assert "https://store.test/1" in asked
+    assert addresses[0] == f"{HUB}/api/datasets/ada/pairs/parquet"
+    assert "https://store.test/1" in addresses
 
 
 def test_what_is_not_there_is_one_sentence(tmp_path: Path, settings: Any) -> None:
-    def fetch(transport: httpx.BaseTransport, **wanted: str) -> None:
-        fetch_dataset(HubDataset(**{"name": "ada/pairs", **wanted}), tmp_path / "hub", transport=transport)
+    def fetch(transport: httpx.BaseTransport, **fields: str) -> None:
+        fetch_dataset(HubDataset(**{"name": "ada/pairs", **fields}), tmp_path / "hub", transport=transport)
 
     def down(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("no route")

@@ -1,4 +1,7 @@
-"""Values of large JSON files one by one: whatever the block, with the line of every mistake."""
+"""Values of large JSON files come one by one, in blocks of any size.
+
+Every mistake has its line.
+"""
 
 import json
 import tracemalloc
@@ -37,14 +40,14 @@ def test_any_array_comes_back_whatever_the_block(
     path = written(tmp_path_factory.mktemp("json"), json.dumps(values, indent=indent, ensure_ascii=ascii))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_window, "BLOCK", block)
-        assert [each.value for each in read_values(path)] == values
+        assert [element.value for element in read_values(path)] == values
 
 
 @pytest.mark.parametrize("block", [1, 5, 1000])
 def test_lines_are_those_on_which_values_begin(tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(json_window, "BLOCK", block)
     path = written(tmp_path, '\n[{"a":\n1},\n\n{"b": 2}, 12,\n"x"\n]\n')
-    assert [(each.line, each.value) for each in read_values(path)] == [
+    assert [(element.line, element.value) for element in read_values(path)] == [
         (2, {"a": 1}),
         (5, {"b": 2}),
         (5, 12),
@@ -54,7 +57,7 @@ def test_lines_are_those_on_which_values_begin(tmp_path: Path, block: int, monke
 
 def test_json_lines_are_taken_too(tmp_path: Path):
     path = written(tmp_path, '\ufeff{"a": 1}\n\n{"a": 2}\n')
-    assert [(each.line, each.value) for each in read_values(path)] == [(1, {"a": 1}), (3, {"a": 2})]
+    assert [(element.line, element.value) for element in read_values(path)] == [(1, {"a": 1}), (3, {"a": 2})]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +127,7 @@ def test_any_object_comes_back_whatever_the_block(
     path = written(tmp_path_factory.mktemp("json"), json.dumps(values, indent=indent))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_window, "BLOCK", block)
-        assert {key: each.value for key, each in read_members(path)} == values
+        assert {key: element.value for key, element in read_members(path)} == values
 
 
 @pytest.mark.parametrize("block", [1, 5, 1000])
@@ -133,7 +136,7 @@ def test_lines_are_those_on_which_values_of_keys_begin(
 ):
     monkeypatch.setattr(json_window, "BLOCK", block)
     path = written(tmp_path, '{"a":\n1,\n\n"b"\n: [2], "c": 12}\n')
-    assert [(each.line, key, each.value) for key, each in read_members(path)] == [
+    assert [(element.line, key, element.value) for key, element in read_members(path)] == [
         (2, "a", 1),
         (5, "b", [2]),
         (5, "c", 12),

@@ -28,12 +28,12 @@ def refusal(path: Path, folder: Path) -> str:
 
 
 def test_files_come_out_with_progress(tmp_path: Path) -> None:
-    seen: list[tuple[int, int]] = []
+    steps: list[tuple[int, int]] = []
     path = zip_of(tmp_path, items=b"1234", pictures__left=b"56")
-    files = unpack(path, tmp_path / "out", on_progress=lambda done, total: seen.append((done, total)))
+    files = unpack(path, tmp_path / "out", on_progress=lambda done, total: steps.append((done, total)))
     assert [file.relative_to(tmp_path / "out").as_posix() for file in files] == ["items", "pictures/left"]
     assert files[1].read_bytes() == b"56"
-    assert seen[-1] == (6, 6)
+    assert steps[-1] == (6, 6)
 
 
 def test_a_zip_file_is_known_by_its_content(tmp_path: Path) -> None:

@@ -64,13 +64,16 @@ def test_a_file_of_header_and_rows():
 def test_nothing_else_writes_csv():
     files = [path for name in (*PACKAGES, "studyapp", "touchstone") for path in (ROOT / name).rglob("*.py")]
     writes = re.compile(r"csv\.(writer|DictWriter)\(|\.to_csv\(")
-    found = {str(path.relative_to(ROOT)) for path in files if writes.search(path.read_text())}
-    assert found == WRITERS
-    assert all("escape_formula" in (ROOT / name).read_text() for name in found)
+    names = {str(path.relative_to(ROOT)) for path in files if writes.search(path.read_text())}
+    assert names == WRITERS
+    assert all("escape_formula" in (ROOT / name).read_text() for name in names)
 
 
 def test_a_participants_formula_is_a_text_in_a_bundle(tmp_path: Path):
-    columns = [Column("remark", "string", "What they wrote."), Column("score", "number", "Points.")]
+    columns = [
+        Column("remark", "string", "What they wrote."),  # words: allow - test data
+        Column("score", "number", "Points."),
+    ]
     rows = [{"remark": FORMULA, "score": -1.5}, {"remark": f"'{FORMULA}", "score": None}]
     path = tmp_path / "trials.csv"
     write_table(path, columns, rows, public=False)

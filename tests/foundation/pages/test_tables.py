@@ -24,7 +24,7 @@ def names(query: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("query", "wanted"),
+    ("query", "expected"),
     [
         ("", "abc"),
         ("sort=-name", "cba"),
@@ -35,8 +35,8 @@ def names(query: str) -> str:
         ("sort=--name", "abc"),
     ],
 )
-def test_rows_come_in_the_order_of_the_address(query, wanted):
-    assert names(query) == wanted
+def test_rows_come_in_the_order_of_the_address(query, expected):
+    assert names(query) == expected
 
 
 def test_heads_turn_the_order_and_keep_filters():

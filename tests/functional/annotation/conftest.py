@@ -1,4 +1,7 @@
-"""The editor in a real browser: where it is served from, and how items come to be, is said here alone."""
+"""The editor in a real browser, and the items that it opens.
+
+Only this module says where the editor is served from, and how items come to be.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,10 @@ class Server:
 
 
 class Editor:
-    """A served editor: makes works, opens them as their annotator, and tells what the site has stored."""
+    """A served editor: creates works and opens them as their annotator.
+
+    It also returns what the site has stored.
+    """
 
     def __init__(self, server: Server, pictures: Path) -> None:
         self.server = server
@@ -73,7 +79,10 @@ class Editor:
         submitted: bool = False,
         **item: Any,
     ) -> int:
-        """A work on a new item in a project of its own; ``layers`` are marked on it already."""
+        """Create a work on a new item in a project of its own.
+
+        ``layers`` are marked on it already.
+        """
         kind = item.setdefault("kind", "boxes")
         if kind == "boxes":
             item["images"] = (Image(name="left.png"), Image(name="right.png"))
@@ -116,22 +125,22 @@ class Editor:
         return document if isinstance(document, dict) else {}
 
     def layer(self, annotation: int, node: int) -> dict[str, Any]:
-        found: dict[str, Any] = self.stored(annotation)["layers"].get(
+        layer: dict[str, Any] = self.stored(annotation)["layers"].get(
             str(node), {"state": "open", "objects": [], "note": "", "value": None}
         )
-        return found
+        return layer
 
     def objects(self, annotation: int, node: int) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.layer(annotation, node)["objects"]
-        return found
+        objects: list[dict[str, Any]] = self.layer(annotation, node)["objects"]
+        return objects
 
     def revision(self, annotation: int) -> int:
         return self.row(annotation).revision
 
     def keys(self, annotation: int) -> dict[str, str]:
         """The keys that the annotator has chosen."""
-        found = KeyBindings.objects.filter(user=self.row(annotation).annotator).first()
-        return found.keys if found else {}
+        bindings = KeyBindings.objects.filter(user=self.row(annotation).annotator).first()
+        return bindings.keys if bindings else {}
 
 
 @pytest.fixture(scope="session")
@@ -167,7 +176,10 @@ def editor(transactional_db: None, server: Server, pictures: Path) -> Iterator[E
 
 @pytest.fixture
 def context(browser: Browser, editor: Editor) -> Iterator[BrowserContext]:
-    """A fresh browser profile; errors of the page, and what its security policy forbids, fail the test."""
+    """A fresh browser profile, whose errors fail the test.
+
+    They are errors of the page, and what its security policy forbids.
+    """
     context = browser.new_context(viewport=DESKTOP)
     wrong: list[str] = []
     context.on("weberror", lambda error: wrong.append(str(error.error)))

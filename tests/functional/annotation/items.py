@@ -1,4 +1,7 @@
-"""Items for the tests of the editor: images and passages with programs, and objects to put on them."""
+"""Items for the tests of the editor, and objects to put on them.
+
+Items are images and passages with programs.
+"""
 
 from __future__ import annotations
 
@@ -42,12 +45,12 @@ def box(name: str, image: int, *edges: float) -> dict[str, Any]:
 
 def span(name: str, start: int, end: int, text: str = PASSAGE) -> dict[str, Any]:
     tokens = tokens_of(text)
-    place = (tokens[start][0], tokens[end - 1][1])
+    bounds = (tokens[start][0], tokens[end - 1][1])
     return {
         "id": name,
-        "span": list(place),
+        "span": list(bounds),
         "tokens": [start, end],
-        "quote": text[slice(*place)],
+        "quote": text[slice(*bounds)],
         "links": [],
         "reason": "",
     }

@@ -1,4 +1,4 @@
-"""What the tests of the editor do on a page again and again."""
+"""Steps that the tests of the editor repeat on a page."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def reload(page: Page) -> None:
 
 
 def sheet(page: Page, image: int) -> dict[str, float]:
-    """Where an image lies on the screen."""
-    place: Any = page.locator(".sheet").nth(image).bounding_box()
-    return place
+    """Return the bounding box of an image on the screen."""
+    box: Any = page.locator(".sheet").nth(image).bounding_box()
+    return box
 
 
 def at(page: Page, image: int, across: float, down: float) -> tuple[float, float]:
     """The screen's point at a fraction of an image."""
-    place = sheet(page, image)
-    return place["x"] + across * place["width"], place["y"] + down * place["height"]
+    box = sheet(page, image)
+    return box["x"] + across * box["width"], box["y"] + down * box["height"]
 
 
 def drag(page: Page, image: int, start: tuple[float, float], end: tuple[float, float]) -> None:
@@ -41,5 +41,5 @@ def drag(page: Page, image: int, start: tuple[float, float], end: tuple[float, f
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
 
 
-def near(found: list[float], wanted: tuple[float, ...], tolerance: float = 0.01) -> None:
-    assert found == pytest.approx(list(wanted), abs=tolerance)
+def near(numbers: list[float], expected: tuple[float, ...], tolerance: float = 0.01) -> None:
+    assert numbers == pytest.approx(list(expected), abs=tolerance)

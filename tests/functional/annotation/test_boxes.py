@@ -1,4 +1,7 @@
-"""Boxes in the browser: drawing, moving and resizing by mouse and by keyboard, choosing, linking, undoing."""
+"""Boxes in the browser, by mouse and by keyboard.
+
+The tests draw, move, resize, choose, link and undo them.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ def test_a_box_is_drawn_moved_and_resized_by_mouse(editor: Editor, page: Page):
     assert len(editor.objects(annotation, FIND_DOGS)) == 2
     drag(page, 1, (0.1, 0.1), (0.4, 0.4))
     saved(page)
-    assert [each["image"] for each in editor.objects(annotation, FIND_DOGS)] == [0, 0, 1]
+    assert [mark["image"] for mark in editor.objects(annotation, FIND_DOGS)] == [0, 0, 1]
 
 
 def test_a_box_may_be_released_or_pushed_outside_of_the_image(editor: Editor, page: Page):
@@ -71,13 +74,13 @@ def test_a_box_lives_by_keyboard_alone(editor: Editor, page: Page):
     page.keyboard.press("Escape")
     page.keyboard.press("n")
     saved(page)
-    assert [each["image"] for each in editor.objects(annotation, FIND_DOGS)] == [0, 1]
+    assert [mark["image"] for mark in editor.objects(annotation, FIND_DOGS)] == [0, 1]
     page.keyboard.press("Shift+Tab")
     expect(page.locator(".object-row[aria-current]")).to_contain_text("left image")
     expect(page.locator("#announcer")).to_contain_text("Box 1 of 2")
     page.keyboard.press("Delete")
     saved(page)
-    assert [each["image"] for each in editor.objects(annotation, FIND_DOGS)] == [1]
+    assert [mark["image"] for mark in editor.objects(annotation, FIND_DOGS)] == [1]
 
 
 def test_the_images_are_no_keyboard_trap(editor: Editor, page: Page):
@@ -138,12 +141,12 @@ def test_choosing_refers_to_the_child_and_values_follow(editor: Editor, page: Pa
     page.mouse.click(*at(page, 0, 0.2, 0.2))
     page.keyboard.press("2")
     saved(page)
-    assert [each["ref"] for each in editor.objects(annotation, FILTER)] == ["a", "b"]
+    assert [choice["ref"] for choice in editor.objects(annotation, FILTER)] == ["a", "b"]
     values = page.locator(".step-value")
     expect(values.nth(5)).to_contain_text("true")
     page.mouse.click(*at(page, 1, 0.7, 0.7))  # again: no longer
     saved(page)
-    assert [each["ref"] for each in editor.objects(annotation, FILTER)] == ["a"]
+    assert [choice["ref"] for choice in editor.objects(annotation, FILTER)] == ["a"]
     expect(values.nth(5)).to_contain_text("false")
     expect(page.locator("#verdict")).to_contain_text("unlike the expected answer")
     page.keyboard.press(",")
@@ -154,8 +157,8 @@ def test_choosing_refers_to_the_child_and_values_follow(editor: Editor, page: Pa
     assert editor.objects(annotation, FILTER) == []
     page.keyboard.press("Control+z")
     saved(page)
-    assert [each["ref"] for each in editor.objects(annotation, FILTER)] == ["a"]
-    assert [each["id"] for each in editor.objects(annotation, FIND_DOGS)] == ["b", "a"]
+    assert [choice["ref"] for choice in editor.objects(annotation, FILTER)] == ["a"]
+    assert [mark["id"] for mark in editor.objects(annotation, FIND_DOGS)] == ["b", "a"]
 
 
 def test_a_new_box_where_one_chooses_needs_a_reason(editor: Editor, page: Page):
@@ -236,8 +239,8 @@ def test_zoom_keeps_places(editor: Editor, page: Page):
     page.mouse.move(x + 60, y + 40)
     page.mouse.up()
     saved(page)
-    wanted = ((x - before["x"]) / before["width"], (y - before["y"]) / before["height"])
-    near(editor.objects(annotation, FIND_DOGS)[0]["box"][:2], wanted)
+    corner = ((x - before["x"]) / before["width"], (y - before["y"]) / before["height"])
+    near(editor.objects(annotation, FIND_DOGS)[0]["box"][:2], corner)
     page.keyboard.press("h")
     page.mouse.move(x, y)
     page.mouse.down()

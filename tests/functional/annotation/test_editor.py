@@ -1,4 +1,7 @@
-"""The editor as a whole: accessibility, size of screen, keys, comments, problems, submission, large items."""
+"""The editor as a whole, on every size of screen.
+
+The tests cover accessibility, keys, comments, problems, submission and large items.
+"""
 
 from __future__ import annotations
 
@@ -53,10 +56,10 @@ def test_no_accessibility_problems_and_nothing_sticks_out(
     spans = editor.make(**GOALS, layers={FIND_GOALS: layer(span("s", 3, 9), span("t", 5, 12))})
     context = browser.new_context(color_scheme=scheme, viewport=size)
     page = context.new_page()
-    found: list[str] = []
+    violations: list[str] = []
 
     def look() -> None:
-        found.extend(problems(page, axe_script))
+        violations.extend(problems(page, axe_script))
         assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
 
     editor.open(page, boxes)
@@ -73,7 +76,7 @@ def test_no_accessibility_problems_and_nothing_sticks_out(
     editor.open(page, spans)
     page.locator(".object-row").first.click()
     look()
-    assert found == []
+    assert violations == []
     context.close()
 
 
@@ -246,9 +249,9 @@ def test_a_touch_drags_a_box(editor: Editor, browser: Browser):
     page = editor.open(context.new_page(), annotation)
     page.locator(".sheet").first.scroll_into_view_if_needed()
     session = context.new_cdp_session(page)
-    places = [at(page, 0, *point) for point in ((0.2, 0.2), (0.4, 0.4), (0.6, 0.7))]
-    for kind, place in zip(["touchStart", "touchMove", "touchMove"], places, strict=True):
-        point = {"x": place[0], "y": place[1]}
+    positions = [at(page, 0, *point) for point in ((0.2, 0.2), (0.4, 0.4), (0.6, 0.7))]
+    for kind, position in zip(["touchStart", "touchMove", "touchMove"], positions, strict=True):
+        point = {"x": position[0], "y": position[1]}
         session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [point]})
     session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     expect(page.locator(".object-row")).to_have_count(1)
@@ -282,7 +285,7 @@ PRESS = """async keys => {
 
 
 def frames_while(page: Page, act: Any) -> list[float]:
-    """Milliseconds between the frames that were shown while something was done, sorted."""
+    """Return the sorted milliseconds between the frames during an act."""
     page.evaluate(FRAMES)
     page.wait_for_timeout(100)
     page.evaluate("window.frames_seen.length = 0")
@@ -302,9 +305,9 @@ def test_a_thousand_boxes_stay_quick(editor: Editor, page: Page):
     left, top, right, bottom = boxes[0]["box"]
     page.locator("#stage").focus()
     page.keyboard.press("Tab")
-    place = sheet(page, 0)
-    x = place["x"] + (left + right) / 2 * place["width"]
-    y = place["y"] + (top + bottom) / 2 * place["height"]
+    image = sheet(page, 0)
+    x = image["x"] + (left + right) / 2 * image["width"]
+    y = image["y"] + (top + bottom) / 2 * image["height"]
     page.mouse.move(x, y)
     page.mouse.down()
 
@@ -333,8 +336,8 @@ def test_two_thousand_spans_over_ten_thousand_words_stay_quick(editor: Editor, p
         start = chance.randrange(9990)
         end = start + chance.randint(1, 8)
         edges = [bounds[start][0], bounds[end - 1][1]]
-        place = {"span": edges, "tokens": [start, end], "quote": text[slice(*edges)]}
-        spans.append({**span("s", 0, 1), **place, "id": f"s{number}"})
+        fields = {"span": edges, "tokens": [start, end], "quote": text[slice(*edges)]}
+        spans.append({**span("s", 0, 1), **fields, "id": f"s{number}"})
     item = {**GOALS, "passage": text, "tokens": bounds, "answer": None, "layers": {FIND_GOALS: layer(*spans)}}
     annotation = editor.make(**item)
     editor.open(page, annotation)
@@ -345,7 +348,7 @@ def test_two_thousand_spans_over_ten_thousand_words_stay_quick(editor: Editor, p
     least = [float("inf")] * 4  # of each key, because other tests run beside
     while len(turns) < 3 or (len(turns) < 10 and not all(map(operator.lt, least, limits))):
         turns.append(page.evaluate(PRESS, marking))
-        least = [min(each) for each in zip(*turns, strict=True)]
+        least = [min(times) for times in zip(*turns, strict=True)]
     saved(page)
     assert len(editor.objects(annotation, FIND_GOALS)) == 2000 + len(turns)
     assert all(map(operator.lt, least, limits)), least

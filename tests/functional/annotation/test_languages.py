@@ -1,4 +1,7 @@
-"""The editor in another language: every word of its scripts comes from the catalogue, and German is one."""
+"""The editor in other languages, German among them.
+
+Every word of its scripts comes from the catalogue.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ pytestmark = pytest.mark.service
 
 # A catalogue that marks what goes through it.
 MARKING = "gettext = text => `⟦${text}⟧`; ngettext = (one, many, count) => `⟦${count === 1 ? one : many}⟧`;"
-# What the page shows or says, but for names of keys, times and what the person wrote.
+# The texts that the page shows or says, but for names of keys, times and what the person wrote.
 SHOWN = """() => {
   const found = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -39,16 +42,19 @@ def sent_to(page: Page) -> str:
 
 
 def unmarked(page: Page, sent: str) -> set[str]:
-    """Texts that went through no catalogue: neither marked nor in what the server has sent, data or page."""
-    found = set()
+    """Return the texts of the page that went through no catalogue.
+
+    They are neither marked nor in what the server has sent, data or page.
+    """
+    missing = set()
     for text in page.evaluate(SHOWN):
         rest = re.sub(r"\([^()⟦⟧]*\)$", "", text)  # keys, in the title of a tool
         while "⟦" in rest:
             rest, before = re.sub(r"⟦[^⟦⟧]*⟧", " ", rest), rest
             assert rest != before, f"half a text: {text}"
         parts = [part.strip(" \n:,.·“”") for part in re.split(r"\s{2,}|: ", rest)]
-        found |= {part for part in parts if WORD.search(part) and part not in sent}
-    return found
+        missing |= {part for part in parts if WORD.search(part) and part not in sent}
+    return missing
 
 
 @pytest.mark.parametrize("kind", ["boxes", "spans"])
@@ -67,15 +73,15 @@ def test_every_word_of_the_scripts_comes_from_the_catalogue(editor: Editor, page
     page.route("**/words/*/", mark)
     editor.open(page, annotation)
     sent = sent_to(page)
-    found = unmarked(page, sent)
+    missing = unmarked(page, sent)
     for key in ("o", "d", "1", "e", "Tab", "u"):  # steps and states, objects, what is said aloud
         page.keyboard.press(key)
         page.wait_for_timeout(80)  # a moment until it is announced
-        found |= unmarked(page, sent)
+        missing |= unmarked(page, sent)
     for key in ("w", "?"):
         page.keyboard.press(key)
         expect(page.get_by_role("dialog")).to_be_visible()
-        found |= unmarked(page, sent)
+        missing |= unmarked(page, sent)
         page.keyboard.press("Escape")
     page.keyboard.press("w")
     page.get_by_role("dialog").locator("button[value=save]").click()
@@ -83,8 +89,8 @@ def test_every_word_of_the_scripts_comes_from_the_catalogue(editor: Editor, page
     editor.server.down = True  # offline is said too
     page.keyboard.press("u")
     expect(page.locator("#save-status")).to_have_attribute("data-kind", "offline")
-    found |= unmarked(page, sent)
-    assert found == set()
+    missing |= unmarked(page, sent)
+    assert missing == set()
 
 
 def test_the_editor_speaks_german(editor: Editor, browser: Browser):

@@ -1,4 +1,7 @@
-"""Each way to mark by mouse, keyboard and touch: words, characters, and images turned or lit otherwise."""
+"""Each way to mark by mouse, keyboard and touch.
+
+Marks are on words, on characters, and on images turned or lit otherwise.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,7 @@ def test_a_double_click_marks_a_word_within_its_source(editor: Editor, page: Pag
     editor.open(page, annotation)
     page.mouse.dblclick(*token(page, KICKED + 2))
     saved(page)
-    assert [each["quote"] for each in editor.objects(annotation, 1)] == ["23-yard"]
+    assert [mark["quote"] for mark in editor.objects(annotation, 1)] == ["23-yard"]
 
 
 def test_a_drag_within_a_word_marks_it_and_a_trembling_click_does_not(editor: Editor, page: Page, goals: int):
@@ -118,8 +121,8 @@ def test_scripts_without_spaces_are_marked_by_character(editor: Editor, page: Pa
     page.mouse.move(*token(page, 2))
     page.mouse.up()
     saved(page)
-    [made] = editor.objects(annotation, FIND_GOALS)
-    assert (made["quote"], made["span"], made["tokens"]) == ("東京都", [0, 3], [0, 1])
+    [mark] = editor.objects(annotation, FIND_GOALS)
+    assert (mark["quote"], mark["span"], mark["tokens"]) == ("東京都", [0, 3], [0, 1])
     page.get_by_role("button", name="Remove the last character").click()
     saved(page)
     assert quotes(editor, annotation) == ["東京"]
@@ -162,21 +165,21 @@ def test_a_finger_marks_characters(editor: Editor, browser: Browser):
 
 def test_no_character_is_cut(editor: Editor, page: Page):
     text = "👩\u200d👩\u200d👧 won e\u0301lan 🇩🇪🇫🇷 क्षि\r\na"
-    wanted = ["👩\u200d👩\u200d👧", *"won", "e\u0301", *"lan", "🇩🇪", "🇫🇷", "क्षि", "a"]
-    points = [(number, number + 1) for number, each in enumerate(text) if not each.isspace()]
+    characters = ["👩\u200d👩\u200d👧", *"won", "e\u0301", *"lan", "🇩🇪", "🇫🇷", "क्षि", "a"]
+    points = [(number, number + 1) for number, character in enumerate(text) if not character.isspace()]
     annotation = editor.make(**{**GOALS, "passage": text, "tokens": points, "answer": None})
     editor.open(page, annotation)  # the file's tokens cut them, words do not
-    expect(page.locator(".token")).to_have_text(wanted, use_inner_text=True)
+    expect(page.locator(".token")).to_have_text(characters, use_inner_text=True)
     page.keyboard.press("k")
     expect(page.locator(".passage.in-characters")).to_be_attached()
-    expect(page.locator(".token")).to_have_text(wanted, use_inner_text=True)
+    expect(page.locator(".token")).to_have_text(characters, use_inner_text=True)
     page.keyboard.press("q")
     for index in (0, 4, 8):  # waits until the line stands: the fonts of these characters come late
         page.locator(".token").nth(index).click(position={"x": 6, "y": 8})
         saved(page)
     marked = editor.objects(annotation, FIND_GOALS)
-    assert [each["quote"] for each in marked] == [wanted[index] for index in (0, 4, 8)]
-    assert all(each["quote"] == text[slice(*each["span"])] for each in marked)
+    assert [mark["quote"] for mark in marked] == [characters[index] for index in (0, 4, 8)]
+    assert all(mark["quote"] == text[slice(*mark["span"])] for mark in marked)
 
 
 def test_a_long_passage_scrolls_by_keyboard(editor: Editor, page: Page, axe_script: str):
@@ -212,8 +215,8 @@ def test_boxes_stay_in_their_place_where_the_view_is_turned(editor: Editor, page
     annotation = editor.make(**DOGS)
     editor.open(page, annotation)
     page.keyboard.press("v")
-    place = sheet(page, 0)
-    assert place["height"] > place["width"]
+    image = sheet(page, 0)
+    assert image["height"] > image["width"]
     drag(page, 0, (0.2, 0.1), (0.5, 0.3))  # as it is seen
     saved(page)
     [drawn] = editor.objects(annotation, FIND_DOGS)
@@ -305,8 +308,8 @@ def test_images_of_the_next_item_are_loaded_before(editor: Editor, page: Page):
 
 
 def _words(text: str) -> list[tuple[int, int]]:
-    found, start = [], 0
+    bounds, start = [], 0
     for word in text.split(" "):
-        found.append((start, start + len(word)))
+        bounds.append((start, start + len(word)))
         start += len(word) + 1
-    return found
+    return bounds

@@ -1,6 +1,6 @@
 """Pictures of every kind of mark in the editor, which stay alike.
 
-They lie beside this file. With RENEW_PICTURES=1 they are taken anew; look at them before they are committed.
+They lie beside this file. With RENEW_PICTURES=1 they are taken again; look at them before they are committed.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def test_marks_look_as_they_did(
     layers = {
         node: {
             "state": "done",
-            "objects": [({"image": 0} if kind == "boxes" else {}) | each for each in several],
+            "objects": [({"image": 0} if kind == "boxes" else {}) | mark for mark in several],
         }
         for node, several in marks.items()
     }

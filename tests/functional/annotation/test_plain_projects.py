@@ -1,4 +1,7 @@
-"""Plain tasks by pages alone: from the form of a new project over an upload to gold and an export."""
+"""Plain tasks by pages alone, from a new project to an export.
+
+Their way leads from the form of the project over an upload to gold.
+"""
 
 from __future__ import annotations
 
@@ -53,9 +56,9 @@ def new_project(page: Page, title: str, slug: str, task: str) -> None:
 
 
 def upload(page: Page, name: str, content: str | bytes, items: int) -> None:
-    given = content.encode() if isinstance(content, str) else content
+    buffer = content.encode() if isinstance(content, str) else content
     page.locator("input[type=file]").set_input_files(
-        FilePayload(name=name, mimeType="application/octet-stream", buffer=given)
+        FilePayload(name=name, mimeType="application/octet-stream", buffer=buffer)
     )
     press(page, "Upload and check")
     expect(page.get_by_role("heading", name="First items")).to_be_visible(timeout=SECONDS)
@@ -247,8 +250,8 @@ def test_a_preference_from_the_form_to_gold(site: Site, page: Page) -> None:
     look(page, "preference-gold")
     [row] = exported(page, site, "better")
     layers = row["gold"]["layers"]  # type: ignore[index]
-    assert [each["value"] for each in layers["1"]["objects"]] == ["A"]
-    assert [each["value"] for each in layers["2"]["objects"]] == ["Correct", "Clear"]
+    assert [answer["value"] for answer in layers["1"]["objects"]] == ["A"]
+    assert [answer["value"] for answer in layers["2"]["objects"]] == ["Correct", "Clear"]
 
 
 @pytest.mark.soak
@@ -283,7 +286,7 @@ def test_relations_from_the_form_to_gold(site: Site, page: Page) -> None:
     accept_all(page, site, "linked", 1)
     [row] = exported(page, site, "linked")
     layers = row["gold"]["layers"]  # type: ignore[index]
-    quotes = {each["id"]: each["quote"] for each in layers["1"]["objects"]}
+    quotes = {mark["id"]: mark["quote"] for mark in layers["1"]["objects"]}
     [relation] = layers["2"]["objects"]
     assert ([quotes[end] for end in relation["ends"]], relation["label"]) == (["Ada", "London"], "lives in")
 
@@ -291,8 +294,8 @@ def test_relations_from_the_form_to_gold(site: Site, page: Page) -> None:
 def test_polygons_from_the_form_to_gold(site: Site, page: Page) -> None:
     new_project(page, "Shapes", "shapes", "Outlines and key points in images")
     press(page, "Create project")
-    given = {"items.jsonl": b'{"id": "a", "image": "a.png"}', "a.png": picture(640, 480, "navy")}
-    upload(page, "images.zip", zipped(given), 1)
+    files = {"items.jsonl": b'{"id": "a", "image": "a.png"}', "a.png": picture(640, 480, "navy")}
+    upload(page, "images.zip", zipped(files), 1)
     page.goto(f"{site.url}/annotate/shapes/")
     press(page, "Next item")
     opened(page)

@@ -1,4 +1,7 @@
-"""Plain tasks in a real browser: labels by button and key, answers, undo, adjudication, at three widths."""
+"""Plain tasks in a real browser, at three widths.
+
+The tests set labels by button and key, answer, undo and adjudicate.
+"""
 
 from __future__ import annotations
 
@@ -47,13 +50,13 @@ def make(editor: Editor, task: str = TASK, kind: str = "spans", people: int = 1)
         slug="plain", title="Plain", kind=kind, workspace=workspaces.main(), by=None, labels=labels,
         annotators_per_item=people,
     )  # fmt: skip
-    given: dict[str, Any] = {"external_id": "item", "kind": kind, "program": labels.text, "text": ""}
+    fields: dict[str, Any] = {"external_id": "item", "kind": kind, "program": labels.text, "text": ""}
     if kind == "spans":
-        given |= {"passage": TEXT, "tokens": tokenize(TEXT)}
+        fields |= {"passage": TEXT, "tokens": tokenize(TEXT)}
     else:
-        given |= {"images": (Image(name="left.png"),)}
+        fields |= {"images": (Image(name="left.png"),)}
     folder = editor.pictures if kind == "boxes" else None
-    data.import_items(records=[ItemRecord.model_validate(given)], project=project, image_folder=folder)
+    data.import_items(records=[ItemRecord.model_validate(fields)], project=project, image_folder=folder)
     members = [
         factories.make_member(project, Role.ADJUDICATOR if n else Role.ANNOTATOR) for n in range(people)
     ]
@@ -98,13 +101,13 @@ def test_it_works(editor: Editor, page: Page) -> None:
     page.get_by_role("textbox", name="Comment").blur()
     look(page, "comment")
     saved(page)
-    labels = {each["quote"]: each["label"] for each in editor.objects(pk, ENTITIES)}
+    labels = {mark["quote"]: mark["label"] for mark in editor.objects(pk, ENTITIES)}
     # London was marked while Place was chosen; then a click on a button changed the mark that was selected.
     assert labels == {"Lovelace": "Place", "London": "Person", "Babbage": "Person"}
-    assert [each["value"] for each in editor.objects(pk, TOPIC)] == ["Sport"]
-    assert [each["value"] for each in editor.objects(pk, TONE)] == ["calm", "funny"]
-    assert [each["value"] for each in editor.objects(pk, QUALITY)] == [4]
-    assert [each["value"] for each in editor.objects(pk, COMMENT)] == ["Fine."]
+    assert [answer["value"] for answer in editor.objects(pk, TOPIC)] == ["Sport"]
+    assert [answer["value"] for answer in editor.objects(pk, TONE)] == ["calm", "funny"]
+    assert [answer["value"] for answer in editor.objects(pk, QUALITY)] == [4]
+    assert [answer["value"] for answer in editor.objects(pk, COMMENT)] == ["Fine."]
     page.get_by_role("button", name="Submit").click()
     page.wait_for_url("**/annotate/plain/")
 
@@ -124,7 +127,7 @@ def test_boxes_have_labels_and_colours(editor: Editor, page: Page) -> None:
     expect(page.locator(".tag")).to_have_text(["Ball"])
     page.keyboard.press("Control+Shift+z")
     saved(page)
-    assert [each["label"] for each in editor.objects(pk, 1)] == ["Ball", "Tower"]
+    assert [mark["label"] for mark in editor.objects(pk, 1)] == ["Ball", "Tower"]
 
 
 def test_an_adjudicator_takes_over_marks_and_answers(editor: Editor, page: Page) -> None:
@@ -156,7 +159,7 @@ def test_an_adjudicator_takes_over_marks_and_answers(editor: Editor, page: Page)
     page.get_by_role("button", name="Set as gold").click()
     page.wait_for_url("**/review/")
     gold = Gold.objects.get(item=item, current=True).document["layers"]
-    assert [each["label"] for each in gold["1"]["objects"]] == ["Place"]
+    assert [mark["label"] for mark in gold["1"]["objects"]] == ["Place"]
     assert [gold[node]["objects"][0]["value"] for node in ("2", "4")] == ["Sport", 3]
 
 
@@ -171,10 +174,10 @@ def test_every_width_shows_labels_without_scrolling_sideways(
     look(page, f"editor-{width}")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.evaluate(axe_script)
-    found = page.evaluate(
+    violations = page.evaluate(
         "axe.run().then(found => found.violations.map(each => [each.id, each.nodes[0].html]))"
     )
-    assert found == []
+    assert violations == []
 
 
 def test_an_open_editor_says_that_labels_have_changed(editor: Editor, page: Page) -> None:
@@ -190,4 +193,4 @@ def test_an_open_editor_says_that_labels_have_changed(editor: Editor, page: Page
     page.get_by_role("button", name="Reload").click()
     expect(page.get_by_role("radio", name="Human")).to_be_visible()
     expect(page.locator("#notice")).to_be_hidden()
-    assert [each["label"] for each in editor.objects(pk, ENTITIES)] == ["Human", "Human"]
+    assert [mark["label"] for mark in editor.objects(pk, ENTITIES)] == ["Human", "Human"]

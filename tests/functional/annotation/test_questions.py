@@ -1,4 +1,7 @@
-"""Questions about marks in a real browser: by mouse, keys and touch, undo, and the form of a project."""
+"""Questions about marks in a real browser, by mouse, keys and touch.
+
+The tests also undo answers, and use the form of a project.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,7 @@ layers:
 
 def about(editor: Editor, pk: int) -> dict[str, dict[str, Any]]:
     """Return the stored answers about each mark, by its words."""
-    return {each["quote"]: each.get("answers", {}) for each in editor.objects(pk, 1)}
+    return {mark["quote"]: mark.get("answers", {}) for mark in editor.objects(pk, 1)}
 
 
 def test_it_works(editor: Editor, page: Page) -> None:
@@ -116,22 +119,25 @@ def test_a_question_appears_for_its_labels_and_answers(editor: Editor, page: Pag
     [pk] = make(editor, IF_TASK)
     editor.open(page, pk)
     word(page, "Lovelace")
-    known, source = page.get_by_role("group", name="Known"), page.get_by_role("textbox", name="Source")
-    expect(source).to_have_count(0)
+    known_question, source_question = (
+        page.get_by_role("group", name="Known"),
+        page.get_by_role("textbox", name="Source"),
+    )
+    expect(source_question).to_have_count(0)
     page.keyboard.press("3")  # yes
-    source.fill("Her letters.")
+    source_question.fill("Her letters.")
     page.keyboard.press("Escape")
     page.locator(".token", has_text="Lovelace").click()
     page.keyboard.press("2")  # a place, about which nothing is asked
-    expect(known).to_have_count(0)
+    expect(known_question).to_have_count(0)
     look(page, "questions-hidden")
     expect(page.locator(".object-row")).not_to_contain_text("Her letters.")
     page.keyboard.press("3")
     page.keyboard.press("d")
     expect(page.locator(".still-open")).to_have_text("All steps done")
     page.keyboard.press("1")
-    expect(known.get_by_role("radio", name="yes")).to_be_checked()
-    expect(source).to_have_value("Her letters.")
+    expect(known_question.get_by_role("radio", name="yes")).to_be_checked()
+    expect(source_question).to_have_value("Her letters.")
     saved(page)
     assert about(editor, pk)["Lovelace"] == {"Known": ["yes"], "Source": ["Her letters."]}
 
@@ -170,7 +176,7 @@ def test_labels_stand_inside_others(editor: Editor, page: Page, axe_script: str)
     [pk] = make(editor, json.dumps(task.model_dump()))
     editor.open(page, pk)
     options = page.locator(".label-option")
-    edges = [options.nth(place).bounding_box()["x"] for place in range(3)]
+    edges = [options.nth(index).bounding_box()["x"] for index in range(3)]
     assert edges[0] < edges[1] == edges[2]
     look(page, "nested")
     page.keyboard.press("3")
@@ -185,23 +191,26 @@ def test_a_manager_asks_about_marks(editor: Editor, page: Page, axe_script: str)
     page.get_by_label("Short name").fill("aspects")
     page.get_by_label("Task", exact=True).select_option(label="Opinions on aspects of a text")
     page.get_by_role("button", name="Ask about each mark").click()
-    asked = page.get_by_role("group", name="Question 2 about each mark")
-    asked.get_by_label("Type").select_option(label="Rating")
-    asked.get_by_label("Name").fill("Strength")
-    asked.get_by_label("Annotators have to answer it").uncheck()
-    asked.get_by_label("Ask this question").select_option(label="by the answer of “Opinion”")
-    asked.get_by_label("bad").check()
+    second = page.get_by_role("group", name="Question 2 about each mark")
+    second.get_by_label("Type").select_option(label="Rating")
+    second.get_by_label("Name").fill("Strength")
+    second.get_by_label("Annotators have to answer it").uncheck()
+    second.get_by_label("Ask this question").select_option(label="by the answer of “Opinion”")
+    second.get_by_label("bad").check()
     first = page.get_by_role("group", name="Question 1 about each mark")
     first.get_by_label("Ask this question").select_option(label="by the label of the mark")
     look(page, "questions-builder")
     page.get_by_role("button", name="Create project").click()
     page.wait_for_url("**/annotate/aspects/items/upload/")
     layer = LabelTask.model_validate(Project.objects.get(slug="aspects").labels).layers[0]
-    assert [(each.name, each.type, each.required) for each in layer.questions] == [
+    assert [(question.name, question.type, question.required) for question in layer.questions] == [
         ("Opinion", "choice", True),
         ("Strength", "rating", False),
     ]
-    assert [each.show_if and (each.show_if.question, each.show_if.labels) for each in layer.questions] == [
+    assert [
+        question.show_if and (question.show_if.question, question.show_if.labels)
+        for question in layer.questions
+    ] == [
         ("", ("Product",)),
         ("Opinion", ("good", "bad")),
     ]

@@ -1,4 +1,7 @@
-"""A counterfactual instance in the editor: drawn as drafted, and confirmed step by step."""
+"""A counterfactual instance is confirmed in the editor, step by step.
+
+It is drawn as drafted.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,12 @@ pytestmark = pytest.mark.service
 
 
 def test_a_draft_is_confirmed_by_keys(editor: Editor, page: Page):
-    """D confirms a step and goes on to the next open one; what was drafted stays."""
-    (one, *_) = draft([SANG], extents=["paragraphs"]).instances
-    record = build_item(one)
+    """D confirms a step and goes on to the next open one.
+
+    The draft stays.
+    """
+    (instance, *_) = draft([SANG], extents=["paragraphs"]).instances
+    record = build_item(instance)
     annotation = editor.make(
         layers=record.extra["draft"]["layers"], kind="spans", program=record.program, text=record.text,
         passage=record.passage, tokens=record.tokens, extra=record.extra,
@@ -27,4 +33,4 @@ def test_a_draft_is_confirmed_by_keys(editor: Editor, page: Page):
         page.keyboard.press("d")
         saved(page)
     assert [editor.layer(annotation, node)["state"] for node in list_step_nodes()] == ["done"] * 4
-    assert [each["quote"] for each in editor.objects(annotation, list_step_nodes()[0])] == ["Ann"]
+    assert [mark["quote"] for mark in editor.objects(annotation, list_step_nodes()[0])] == ["Ann"]

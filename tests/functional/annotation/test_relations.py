@@ -1,4 +1,7 @@
-"""Relations and conditional layers in a real browser, by mouse and keyboard, from marks to gold."""
+"""Relations and conditional layers in a browser, from marks to gold.
+
+They are made by mouse and keyboard.
+"""
 
 from __future__ import annotations
 
@@ -68,21 +71,21 @@ def test_relations_of_words(editor: Editor, page: Page, axe_script: str) -> None
         look(page, f"relations-{width}")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.evaluate(axe_script)
-    found = page.evaluate(
+    violations = page.evaluate(
         "axe.run().then(found => found.violations.map(each => [each.id, each.nodes[0].html]))"
     )
-    assert found == []
+    assert violations == []
     saved(page)
-    assert [each["label"] for each in editor.objects(pk, RELATIONS)] == ["knows", "met in"]
+    assert [relation["label"] for relation in editor.objects(pk, RELATIONS)] == ["knows", "met in"]
     # A deleted mark takes its relation along, and undo brings both back.
     page.get_by_role("option", name="Entities").click()
     page.locator(".token", has_text="London").click()
     page.keyboard.press("Delete")
     saved(page)
-    assert [each["label"] for each in editor.objects(pk, RELATIONS)] == ["knows"]
+    assert [relation["label"] for relation in editor.objects(pk, RELATIONS)] == ["knows"]
     page.keyboard.press("Control+z")
     saved(page)
-    assert [each["label"] for each in editor.objects(pk, RELATIONS)] == ["knows", "met in"]
+    assert [relation["label"] for relation in editor.objects(pk, RELATIONS)] == ["knows", "met in"]
     # Another answer hides the step, and the item can be submitted without it.
     page.get_by_role("option", name="Related").click()
     page.keyboard.press("2")
@@ -127,8 +130,8 @@ def test_an_adjudicator_takes_over_relations_of_boxes(editor: Editor, page: Page
     page.get_by_role("button", name="Set as gold").click()
     page.wait_for_url("**/review/")
     gold = Gold.objects.get(item=item, current=True).document["layers"]
-    assert [each["label"] for each in gold["2"]["objects"]] == ["beside"]
-    assert set(gold["2"]["objects"][0]["ends"]) == {each["id"] for each in gold["1"]["objects"]}
+    assert [relation["label"] for relation in gold["2"]["objects"]] == ["beside"]
+    assert set(gold["2"]["objects"][0]["ends"]) == {mark["id"] for mark in gold["1"]["objects"]}
 
 
 def test_relations_by_touch(editor: Editor, browser: Browser) -> None:
@@ -148,5 +151,5 @@ def test_relations_by_touch(editor: Editor, browser: Browser) -> None:
     expect(page.locator(".object-row").last).to_contain_text("“London” → “Lovelace”")
     saved(page)
     look(page, "relations-touch")
-    assert [each["label"] for each in editor.objects(pk, RELATIONS)] == ["knows"]
+    assert [relation["label"] for relation in editor.objects(pk, RELATIONS)] == ["knows"]
     context.close()

@@ -1,4 +1,7 @@
-"""Settling gold in a real browser, and the pages around the editor: accessible, and no wider than a phone."""
+"""Adjudication in a real browser, and the pages around the editor.
+
+The pages are accessible, and no wider than a phone.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,11 @@ pytestmark = pytest.mark.service
 
 
 def disagreement() -> tuple[Project, Any]:
-    """One item of two black dogs: both annotators drew both, only one of them chose both. And its judge."""
+    """Return a project with an item on which annotators disagree.
+
+    The item has two black dogs: both annotators drew both, only one of them chose both. The project comes
+    with its judge.
+    """
     project = factories.make_project(annotators_per_item=2)
     factories.make_items(project)
     for chosen in ("ab", "a"):
@@ -52,7 +59,7 @@ def test_what_one_annotator_saw_is_taken_over_and_becomes_the_gold(editor: Edito
     page.get_by_role("button", name="Set as gold").click()
     expect(page).to_have_url(f"{editor.server.url}/annotate/{project.slug}/review/")
     gold = parse_document(Gold.objects.get(current=True).document)
-    assert [one.ref for one in gold.layers[2].objects if isinstance(one, Chosen)] == ["g3.0", "g3.1"]
+    assert [choice.ref for choice in gold.layers[2].objects if isinstance(choice, Chosen)] == ["g3.0", "g3.1"]
     assert (
         Annotation.objects.filter(task=Annotation.Task.ANNOTATION, status=Annotation.Status.ACCEPTED).count()
         == 2
@@ -122,11 +129,11 @@ def test_the_pages_around_the_editor_have_no_accessibility_problems(
         "guidelines/",
         "audit/",
     ]
-    found = []
+    findings = []
     for address in ["../", *addresses]:
         page.goto(base + address)
-        found += [f"{address}: {problem}" for problem in problems(page, axe_script)]
+        findings += [f"{address}: {problem}" for problem in problems(page, axe_script)]
         if not fits(page):
-            found.append(f"{address}: wider than {width} px")
+            findings.append(f"{address}: wider than {width} px")
     context.close()
-    assert not found, "\n".join(found)
+    assert not findings, "\n".join(findings)

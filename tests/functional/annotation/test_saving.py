@@ -1,4 +1,7 @@
-"""Saving: offline and back, two tabs that change the same, refusals, and what a closed page leaves behind."""
+"""Saving in the editor: offline, in two tabs, and after refusals.
+
+Two tabs change the same, and a closed page leaves changes behind.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +120,10 @@ def test_an_answer_that_got_lost_is_asked_for_again(editor: Editor, page: Page):
 
 
 def two_tabs(editor: Editor, page: Page, other: Page) -> int:
-    """One work in two profiles: the second one hears of the first one's changes only when it saves."""
+    """Open one work in two profiles.
+
+    The second one hears of the first one's changes only when it saves.
+    """
     annotation = editor.make(
         **DOGS, layers={FIND_DOGS: layer(box("a", 0, 0.1, 0.1, 0.3, 0.3), box("b", 1, 0.5, 0.5, 0.7, 0.7))}
     )
@@ -178,8 +184,8 @@ def test_changes_of_the_same_thing_are_put_before_the_person(
     dialog.get_by_text(choice, exact=True).click()
     dialog.get_by_role("button", name="Apply selection").click()
     saved(other)
-    found = editor.objects(annotation, FIND_DOGS)
-    corners = {(round(each["box"][0], 1), round(each["box"][1], 1)) for each in found}
+    marks = editor.objects(annotation, FIND_DOGS)
+    corners = {(round(mark["box"][0], 1), round(mark["box"][1], 1)) for mark in marks}
     assert corners == left | {(0.5, 0.5), (0.1, 0.1)}
     other.context.close()
 
@@ -217,8 +223,8 @@ def test_a_choice_of_what_somebody_else_deletes_is_a_conflict(editor: Editor, pa
     expect(dialog).to_contain_text("Deleted.")
     dialog.get_by_role("button", name="Apply selection").click()  # mine: it comes back, and is chosen
     saved(other)
-    assert {each["id"] for each in editor.objects(annotation, FIND_DOGS)} == {"a", "b"}
-    assert [each["ref"] for each in editor.objects(annotation, 4)] == ["a"]
+    assert {mark["id"] for mark in editor.objects(annotation, FIND_DOGS)} == {"a", "b"}
+    assert [choice["ref"] for choice in editor.objects(annotation, 4)] == ["a"]
     other.context.close()
 
 
@@ -249,7 +255,7 @@ def test_a_refusal_is_said_and_only_that_change_taken_back(editor: Editor, page:
     page.get_by_role("button", name="Discard this change").click()
     saved(page)
     expect(page.locator(".object-row")).to_have_count(1)
-    assert [each["image"] for each in editor.objects(annotation, FIND_DOGS)] == [1]
+    assert [mark["image"] for mark in editor.objects(annotation, FIND_DOGS)] == [1]
 
 
 def test_a_lost_place_closes_the_work_and_says_so(editor: Editor, page: Page):

@@ -1,4 +1,7 @@
-"""Polygons, ellipses and key points by mouse, keyboard and touch, with undo and adjudication."""
+"""Polygons, ellipses and key points, by mouse, keyboard and touch.
+
+The tests also undo and adjudicate them.
+"""
 
 from __future__ import annotations
 

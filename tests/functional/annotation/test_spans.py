@@ -1,4 +1,7 @@
-"""Spans in the browser: marking, extending and deleting by mouse, touch and keyboard; counting characters."""
+"""Spans in the browser, by mouse, touch and keyboard.
+
+The tests mark, extend and delete spans, and count characters.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,8 @@ KICKED = tokens_of(PASSAGE).index((PASSAGE.index("kicked"), PASSAGE.index("kicke
 
 def token(page: Page, index: int) -> tuple[float, float]:
     # A line may end at the hyphen of a word, so its first part counts.
-    place: Any = page.locator(".token").nth(index).evaluate("token => token.getClientRects()[0].toJSON()")
-    return place["x"] + 6, place["y"] + 8
+    rectangle: Any = page.locator(".token").nth(index).evaluate("token => token.getClientRects()[0].toJSON()")
+    return rectangle["x"] + 6, rectangle["y"] + 8
 
 
 def mark(page: Page, start: int, end: int) -> None:
@@ -34,7 +37,7 @@ def mark(page: Page, start: int, end: int) -> None:
 
 
 def quotes(editor: Editor, annotation: int) -> list[str]:
-    return [each["quote"] for each in editor.objects(annotation, FIND_GOALS)]
+    return [mark["quote"] for mark in editor.objects(annotation, FIND_GOALS)]
 
 
 def test_spans_are_marked_extended_and_deleted_by_mouse(editor: Editor, page: Page):
@@ -164,9 +167,9 @@ def test_code_points_and_units_agree_with_python(offsets: Page):
 
     @settings(max_examples=25, deadline=None)
     @given(texts)
-    def agree(found: list[str]) -> None:
-        wanted = AWKWARD + found
-        for text, counted in zip(wanted, offsets.evaluate(COUNT, wanted), strict=True):
+    def agree(drawn: list[str]) -> None:
+        samples = AWKWARD + drawn
+        for text, counted in zip(samples, offsets.evaluate(COUNT, samples), strict=True):
             units = [len(text[:point].encode("utf-16-le")) // 2 for point in range(len(text) + 1)]
             assert counted["units"] == units
             assert counted["parts"] == list(text)
@@ -181,14 +184,14 @@ def test_a_passage_with_emoji_and_line_ends_is_quoted_right(editor: Editor, page
     annotation = editor.make(**{**GOALS, "passage": text, "tokens": bounds, "answer": None})
     editor.open(page, annotation)
     words = [text[start:end] for start, end in bounds]
-    assert [each.strip() for each in page.locator(".token").all_inner_texts()] == [
+    assert [shown.strip() for shown in page.locator(".token").all_inner_texts()] == [
         word.strip() for word in words
     ]
     mark(page, 2, 6)
     saved(page)
-    [made] = editor.objects(annotation, FIND_GOALS)
-    assert made["quote"] == text[made["span"][0] : made["span"][1]]
-    assert made["tokens"] == [2, 7]
+    [stored_span] = editor.objects(annotation, FIND_GOALS)
+    assert stored_span["quote"] == text[stored_span["span"][0] : stored_span["span"][1]]
+    assert stored_span["tokens"] == [2, 7]
 
 
 def test_a_passage_from_right_to_left_is_walked_with_its_direction(editor: Editor, page: Page):
@@ -204,9 +207,9 @@ def test_a_passage_from_right_to_left_is_walked_with_its_direction(editor: Edito
 
 
 def _places(text: str) -> list[tuple[str, int]]:
-    found, position = [], 0
+    words, position = [], 0
     for word in text.replace("\r\n", "  ").replace("\u00a0", " ").split(" "):
         if word:
-            found.append((word, position))
+            words.append((word, position))
         position += len(word) + 1
-    return found
+    return words

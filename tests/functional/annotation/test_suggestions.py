@@ -1,4 +1,7 @@
-"""Suggestions of models in a real browser: accepted, changed and rejected by one key each."""
+"""Suggestions of models in a real browser.
+
+Annotators accept, change or reject each by one key.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ def test_each_suggestion_is_decided_by_one_key(editor: Editor, page: Page) -> No
     look(page, "suggestions-decided")
     saved(page)
     layer = editor.layer(pk, ENTITIES)
-    origins = [(each["quote"], each["label"], each["suggested"]["changed"]) for each in layer["objects"]]
+    origins = [(mark["quote"], mark["label"], mark["suggested"]["changed"]) for mark in layer["objects"]]
     assert origins == [("Ada Lovelace", "Person", False), ("Charles Babbage", "Person", True)]
     assert len(layer["rejected"]) == 1
     assert Annotation.objects.get().predictions_shown == ["reader@1"]
@@ -106,18 +109,20 @@ def test_a_relation_brings_its_marks_along(editor: Editor, page: Page) -> None:
     page.get_by_role("button", name="Reverse").click()
     saved(page)
     marks, relations = editor.objects(pk, 1), editor.objects(pk, 2)
-    assert [(each["quote"], "suggested" in each) for each in marks] == [
+    assert [(mark["quote"], "suggested" in mark) for mark in marks] == [
         ("met", False), ("Ada Lovelace", True), ("Charles Babbage", True),
     ]  # fmt: skip
     ada, charles = marks[1]["id"], marks[2]["id"]
-    assert [(each["ends"], each["label"], each["suggested"]["changed"]) for each in relations] == [
+    assert [
+        (relation["ends"], relation["label"], relation["suggested"]["changed"]) for relation in relations
+    ] == [
         ([ada, charles], "knows", False), ([ada, charles], "lives in", True),
     ]  # fmt: skip
     for _undo in range(3):
         page.keyboard.press("Control+z")
     expect(rows).to_have_count(2)
     saved(page)
-    assert [each["quote"] for each in editor.objects(pk, 1)] == ["met"]
+    assert [mark["quote"] for mark in editor.objects(pk, 1)] == ["met"]
 
 
 def test_an_answer_is_accepted_and_can_be_overruled(editor: Editor, page: Page) -> None:
@@ -158,9 +163,9 @@ def test_a_relation_of_boxes_is_drawn_before_it_is_accepted(editor: Editor, page
         {"id": name, "image": 0, "box": box, "label": "Person"}
         for name, box in (("a", [0.1, 0.2, 0.3, 0.4]), ("b", [0.6, 0.5, 0.9, 0.9]))
     ]
-    given = {"id": "item", "marks": {1: marks, 2: RELATIONS[:1]}}
+    record = {"id": "item", "marks": {1: marks, 2: RELATIONS[:1]}}
     import_outputs(
-        records=[SystemRecord.model_validate(given)],
+        records=[SystemRecord.model_validate(record)],
         project=Project.objects.get(),
         system="seer",
         revision="1",

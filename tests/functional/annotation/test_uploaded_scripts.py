@@ -1,4 +1,7 @@
-"""An uploaded image that is a page and a script as well runs nothing in the browser of who looks at it."""
+"""An uploaded image that is also a page and a script runs nothing.
+
+A person looks at it in a browser.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,10 @@ NAMES = [f"ab/{'ab' * 32}.{suffix}" for suffix in ("html", "js")]
 
 
 def polyglot() -> bytes:
-    """A GIF whose colours are a page that loads the second of them as a script."""
+    """Return a GIF whose colours are a page and a script.
+
+    The page loads the second such GIF as its script.
+    """
     file = io.BytesIO()
     picture = Image.new("P", (WIDTH, 1))
     picture.putpalette(bytes(range(256)) * 3)

@@ -1,4 +1,7 @@
-"""The editor in its frame: images fill what is free, panels fold, and the way to other pages stays."""
+"""The editor in its frame: images fill the free space, panels fold.
+
+The way to other pages stays.
+"""
 
 from __future__ import annotations
 
@@ -71,9 +74,9 @@ def test_images_fill_the_width_of_a_phone(editor: Editor, browser: Browser):
     context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
     page = editor.open(context.new_page(), annotation)
     expect(page.locator("#program-part")).to_be_hidden()  # else the images would begin out of sight
-    place = sheet(page, 0)
-    assert place["width"] > 0.94 * PHONE["width"]
-    assert place["y"] + place["height"] < PHONE["height"]
+    image = sheet(page, 0)
+    assert image["width"] > 0.94 * PHONE["width"]
+    assert image["y"] + image["height"] < PHONE["height"]
     foot: Any = page.locator("#finishing").bounding_box()
     rail: Any = page.locator(".rail").bounding_box()
     assert foot["y"] + foot["height"] <= rail["y"] + 1

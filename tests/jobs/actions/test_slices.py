@@ -1,4 +1,7 @@
-"""A slice has a lease while it is computed; who takes it over when its worker dies, and how often."""
+"""A slice has a lease while it is computed.
+
+When its worker dies, another one takes it over, a limited number of times.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ def _cache(settings: Any) -> Any:
 
 @pytest.fixture
 def published(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What was enqueued, with its options, instead of enqueueing it."""
+    """Collect the calls with their options instead of enqueueing them."""
     calls: list[Any] = []
     monkeypatch.setattr(
         slices, "publish", lambda task, parts, **options: calls.append((task, parts, options))
@@ -48,7 +51,7 @@ def published(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 @pytest.fixture(autouse=True)
 def active(monkeypatch: pytest.MonkeyPatch) -> set[tuple[Any, ...]]:
-    """What workers say that they do."""
+    """Give the calls that workers report as active."""
     calls: set[tuple[Any, ...]] = set()
     monkeypatch.setattr(slices, "list_active_calls", lambda: calls)
     return calls

@@ -27,16 +27,23 @@ def questions() -> list[dict[str, Any]]:
 
 
 def columns(questions: list[dict[str, Any]], form: str) -> dict[str, list[Any]]:
-    """The questions as a data set has them: pairs, or as the Hugging Face hub writes HotpotQA."""
+    """Return the questions as columns of a data set.
+
+    They are pairs, or as the Hugging Face hub writes HotpotQA.
+    """
     contexts: list[Any] = [question["context"] for question in questions]
     if form == "hub":
         contexts = [
-            {"title": [title for title, _ in each], "sentences": [list(sentences) for _, sentences in each]}
-            for each in contexts
+            {
+                "title": [title for title, _ in context],
+                "sentences": [list(sentences) for _, sentences in context],
+            }
+            for context in contexts
         ]
     else:
         contexts = [
-            [{"title": title, "sentences": list(sentences)} for title, sentences in each] for each in contexts
+            [{"title": title, "sentences": list(sentences)} for title, sentences in context]
+            for context in contexts
         ]
     name = "id" if form == "hub" else "_id"
     return {
@@ -51,20 +58,20 @@ def columns(questions: list[dict[str, Any]], form: str) -> dict[str, list[Any]]:
 def test_files_are_predicted_as_by_the_server(
     questions: list[dict[str, Any]], form: str, tmp_path: Path
 ) -> None:
-    data, out = tmp_path / "in", tmp_path / "out"
-    data.mkdir()
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
     for number in range(2):
         part = columns(questions[number * 6 : number * 6 + 6], form)
-        pq.write_table(pa.table(part), data / f"{number}.parquet")
+        pq.write_table(pa.table(part), folder / f"{number}.parquet")
     for share in ("1", "2"):
         assert (
-            main(["predict-parquet", SYSTEM, str(data), "--out", str(out), "--part", share, "--parts", "2"])
+            main(["predict-parquet", SYSTEM, str(folder), "--out", str(out), "--part", share, "--parts", "2"])
             == 0
         )
     assert sorted(path.name for path in out.iterdir()) == ["0.parquet", "1.parquet"]
-    written = pq.read_table(out)
-    assert written.schema.metadata[b"revision"] == load_system(SYSTEM).revision.encode()
-    rows = {row["id"]: row for row in written.to_pylist()}
+    table = pq.read_table(out)
+    assert table.schema.metadata[b"revision"] == load_system(SYSTEM).revision.encode()
+    rows = {row["id"]: row for row in table.to_pylist()}
 
     items = [
         {"id": question["_id"], "question": question["question"], "context": question["context"]}
@@ -72,8 +79,8 @@ def test_files_are_predicted_as_by_the_server(
     ]
     with FakeModelServer(load_system(SYSTEM)) as server:
         body = {"system": SYSTEM, "items": items}
-        answer = httpx.post(f"{server.url}/v1/predict", json=body, trust_env=False, timeout=60)
-    served = PredictResponse.model_validate_json(answer.content).predictions
+        response = httpx.post(f"{server.url}/v1/predict", json=body, trust_env=False, timeout=60)
+    served = PredictResponse.model_validate_json(response.content).predictions
     assert rows.keys() == {prediction.id for prediction in served}
     for prediction in served:
         assert isinstance(prediction, QAPrediction)
@@ -103,12 +110,12 @@ def test_a_bad_question_costs_no_other(questions: list[dict[str, Any]]) -> None:
     rows["question"][1] = ""
     rows["id"][2] = rows["id"][0]  # two of one name are two rows
     predictor = copy.deepcopy(RowPredictor("heuristic"))  # as it is sent to another process
-    result = predictor(rows)
-    assert list(result) == SCHEMA.names
-    assert result["id"] == rows["id"]
-    assert [error is None for error in result["error"]] == [True, False, True]
-    assert "question" in result["error"][1]
-    assert result["answer"][1] is None
+    predictions = predictor(rows)
+    assert list(predictions) == SCHEMA.names
+    assert predictions["id"] == rows["id"]
+    assert [error is None for error in predictions["error"]] == [True, False, True]
+    assert "question" in predictions["error"][1]
+    assert predictions["answer"][1] is None
 
 
 @pytest.mark.parametrize(

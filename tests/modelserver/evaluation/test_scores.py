@@ -1,4 +1,7 @@
-"""Evaluation: the scores of known predictions, FaRM with each reduced context run once, the command."""
+"""Evaluation: the scores of known predictions, FaRM, and the command.
+
+FaRM runs each reduced context once.
+"""
 
 import json
 
@@ -60,7 +63,10 @@ def _prediction(item, answer, facts=(("Ada", 0),)):
 
 
 class FirstWord:
-    """Answers with the last word of the first sentence that is left, and counts what it is asked."""
+    """Answers with the last word of the first sentence that is left.
+
+    It records the questions and contexts that it is asked.
+    """
 
     name, description, revision = "first", "d", "0" * 12
 
@@ -75,38 +81,38 @@ class FirstWord:
 
     def predict(self, items):
         self.asked += [json.dumps([item.question, item.context]) for item in items]
-        return [self._one(item) for item in items]
+        return [self._answer(item) for item in items]
 
-    def _one(self, item):
+    def _answer(self, item):
         sentences = [s for _, ss in item.context for s in ss]
         return _prediction(item, sentences[0].split()[-1].strip(".") if sentences else "")
 
 
 def test_it_works():
-    result = compute_scores(GOLD, [_prediction(GOLD[0].item, "Elsk"), _prediction(GOLD[1].item, "far")])
-    assert result["em"] == 0.5
-    assert result["sp_em"] == 1.0
-    assert result["joint_em"] == 0.5
+    scores = compute_scores(GOLD, [_prediction(GOLD[0].item, "Elsk"), _prediction(GOLD[1].item, "far")])
+    assert scores["em"] == 0.5
+    assert scores["sp_em"] == 1.0
+    assert scores["joint_em"] == 0.5
     # One answer lies inside the chosen fact and one outside: I / (A + O) = 1 / (2 + 1).
-    assert result["loca"] == pytest.approx(1 / 3)
-    assert (result["loca_inside"], result["loca_outside"]) == (0.5, 0.5)
-    assert (result["em_all_facts"], result["em_no_facts"]) == (0.5, None)
+    assert scores["loca"] == pytest.approx(1 / 3)
+    assert (scores["loca_inside"], scores["loca_outside"]) == (0.5, 0.5)
+    assert (scores["em_all_facts"], scores["em_no_facts"]) == (0.5, None)
 
 
 def test_an_answer_without_location_counts_in_a_alone():
-    result = compute_scores(GOLD, [_prediction(gold.item, "") for gold in GOLD])
-    assert (result["loca"], result["loca_inside"], result["loca_outside"]) == (0.0, 0.0, 0.0)
+    scores = compute_scores(GOLD, [_prediction(gold.item, "") for gold in GOLD])
+    assert (scores["loca"], scores["loca_inside"], scores["loca_outside"]) == (0.0, 0.0, 0.0)
 
 
 def test_farm_by_hand():
     system = FirstWord()
     items = [gold.item for gold in GOLD]
-    result = compute_farm_scores(system, items, predict_gold(system, GOLD))
+    scores = compute_farm_scores(system, items, predict_gold(system, GOLD))
     # Without the relevant fact the first sentence left is " Elsk is far."; without the irrelevant ones
     # the answer stays.
-    assert [result[f"c_rel_{k}"] for k in (1, 2, 3, 4)] == [1.0] * 4
-    assert [result[f"c_irr_{k}"] for k in (1, 2, 3, 4)] == [0.0] * 4
-    assert result["farm_4"] == 1.0
+    assert [scores[f"c_rel_{k}"] for k in (1, 2, 3, 4)] == [1.0] * 4
+    assert [scores[f"c_irr_{k}"] for k in (1, 2, 3, 4)] == [0.0] * 4
+    assert scores["farm_4"] == 1.0
 
 
 def test_each_distinct_reduced_context_is_run_once():
@@ -141,23 +147,25 @@ def test_farm_is_what_nine_full_passes_give(trained):
 def test_batches_on_several_threads_keep_order_and_leave_the_threads_as_they_were(trained, monkeypatch):
     monkeypatch.setattr(predict_file, "choose_batch_tokens", lambda device: 400)
     monkeypatch.setattr(predict_file.torch, "get_num_threads", lambda: 3)
-    asked: list[int] = []
-    monkeypatch.setattr(predict_file.torch, "set_num_threads", asked.append)
+    thread_counts: list[int] = []
+    monkeypatch.setattr(predict_file.torch, "set_num_threads", thread_counts.append)
     system = load_system("qi2019", weights=trained)
     gold = read_gold(trained / "test.json")
-    done = predict_gold(system, gold)
-    assert [one.id for one in done] == [one.item.id for one in gold]
-    assert [one.answer for one in done] == [one.answer for g in gold for one in system.predict([g.item])]
-    assert asked == [1, 3]
+    predictions = predict_gold(system, gold)
+    assert [prediction.id for prediction in predictions] == [example.item.id for example in gold]
+    assert [prediction.answer for prediction in predictions] == [
+        expected.answer for example in gold for expected in system.predict([example.item])
+    ]
+    assert thread_counts == [1, 3]
 
 
 def test_the_command_prints_json(trained, capsys):
     assert main(["evaluate", "qi2019", str(trained / "test.json"), "--weights", str(trained), "--farm"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert result["questions"] == 6
-    assert len(result["revision"]) == 12
-    assert {"em", "f1", "sp_f1", "joint_f1", "loca", "farm_4", "c_rel_1", "c_irr_1"} <= set(result)
-    assert all(0 <= result[key] <= 1 for key in ("em", "f1", "sp_prec", "farm_4"))
+    scores = json.loads(capsys.readouterr().out)
+    assert scores["questions"] == 6
+    assert len(scores["revision"]) == 12
+    assert {"em", "f1", "sp_f1", "joint_f1", "loca", "farm_4", "c_rel_1", "c_irr_1"} <= set(scores)
+    assert all(0 <= scores[key] <= 1 for key in ("em", "f1", "sp_prec", "farm_4"))
 
 
 def test_the_command_writes_a_file(trained, tmp_path, capsys):

@@ -1,4 +1,7 @@
-"""`convert`: pickled weights become safetensors; a pickle with code does not run."""
+"""`convert` turns pickled weights into safetensors.
+
+A pickle with code does not run.
+"""
 
 import json
 import os
@@ -41,8 +44,10 @@ def pickled(tmp_path_factory):
 
 
 def same(path, tensors):
-    found = load_file(path)
-    return found.keys() == tensors.keys() and all(torch.equal(found[name], tensors[name]) for name in found)
+    loaded = load_file(path)
+    return loaded.keys() == tensors.keys() and all(
+        torch.equal(loaded[name], tensors[name]) for name in loaded
+    )
 
 
 def test_a_pickled_model_is_converted_and_opened(pickled, tmp_path, capsys):
@@ -51,7 +56,7 @@ def test_a_pickled_model_is_converted_and_opened(pickled, tmp_path, capsys):
     assert same(tmp_path / "out" / "model.safetensors", tensors)
     assert f"{len(tensors)} tensors" in capsys.readouterr().err
     model, _ = open_encoder(tmp_path / "out", torch.device("cpu"))
-    assert all(torch.equal(value, tensors[name]) for name, value in model.state_dict().items())
+    assert all(torch.equal(tensor, tensors[name]) for name, tensor in model.state_dict().items())
     assert main(["convert", str(source), "--out", str(tmp_path / "out")]) == 1
     assert "holds model.safetensors already" in capsys.readouterr().err
     assert main(["convert", str(tmp_path / "out"), "--out", str(tmp_path / "more")]) == 1
@@ -60,13 +65,13 @@ def test_a_pickled_model_is_converted_and_opened(pickled, tmp_path, capsys):
 
 def test_an_lxmert_of_pickled_weights_is_opened(tmp_path):
     encoder, tokenizer = visual_folder.create_encoder(["Two dogs."], hidden=16, features=2048)
-    for each in (tokenizer, encoder.config):
-        each.save_pretrained(tmp_path / "lxmert")
+    for part in (tokenizer, encoder.config):
+        part.save_pretrained(tmp_path / "lxmert")
     torch.save(encoder.state_dict(), tmp_path / "lxmert" / "pytorch_model.bin")
     conversion.convert(str(tmp_path / "lxmert"), out=tmp_path / "out")
-    found, _ = visual_folder.open_encoder(tmp_path / "out")
-    assert isinstance(found, transformers.LxmertModel)
-    assert torch.equal(found.state_dict()["embeddings.LayerNorm.bias"], encoder.embeddings.LayerNorm.bias)
+    opened, _ = visual_folder.open_encoder(tmp_path / "out")
+    assert isinstance(opened, transformers.LxmertModel)
+    assert torch.equal(opened.state_dict()["embeddings.LayerNorm.bias"], encoder.embeddings.LayerNorm.bias)
 
 
 def test_parts_old_pickles_and_tied_weights_are_converted(pickled, tmp_path):
@@ -95,14 +100,14 @@ def test_code_in_a_pickle_does_not_run(pickled, tmp_path, capsys, form):
     else:
         torch.save(content, path, _use_new_zipfile_serialization=form == "zip")
     assert main(["convert", str(folder), "--out", str(tmp_path / "out")]) == 1
-    said = capsys.readouterr().err
-    assert f"{path}: its pickle " in said
-    assert "no code of a pickle is run" in said
-    assert said.count("\n") == 1
+    message = capsys.readouterr().err
+    assert f"{path}: its pickle " in message
+    assert "no code of a pickle is run" in message
+    assert message.count("\n") == 1
     assert not (tmp_path / "ran").exists()
     assert not (tmp_path / "out" / "model.safetensors").exists()
     if form == "zip":
-        assert "asks for posix.system" in said
+        assert "asks for posix.system" in message
 
 
 @pytest.mark.parametrize(
@@ -125,15 +130,15 @@ def test_other_content_is_rejected(pickled, tmp_path, content, message):
 
 
 def test_the_hub_is_asked_for_pickles_only_where_it_is_allowed(pickled, tmp_path, monkeypatch):
-    asked = []
+    downloads = []
 
     def download(name, allow_patterns):
-        asked.append((name, allow_patterns))
+        downloads.append((name, allow_patterns))
         return str(pickled[0])
 
     monkeypatch.setattr(encoders, "snapshot_download", download)
     with pytest.raises(encoders.UnreadableWeights, match="MODELSERVER_ALLOW_HUB=1"):
         conversion.convert("someone/bert", out=tmp_path / "out")
     conversion.convert("someone/bert", out=tmp_path / "out", allow_hub=True)
-    assert asked[0][0] == "someone/bert"
-    assert "pytorch_model.bin" in asked[0][1]
+    assert downloads[0][0] == "someone/bert"
+    assert "pytorch_model.bin" in downloads[0][1]

@@ -1,4 +1,7 @@
-"""Probabilities of texts: all spans that read so, within sentences and across them."""
+"""The probability of a text is that of all spans that read so.
+
+The spans lie within sentences and across them.
+"""
 
 from collections import defaultdict
 

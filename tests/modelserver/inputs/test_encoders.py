@@ -1,4 +1,7 @@
-"""Encoders in folders: found, new ones made, saved whole or not at all, their lengths and digests."""
+"""Encoders in folders: search, creation, saving, lengths and digests.
+
+An encoder is saved whole or not at all.
+"""
 
 import re
 import shutil
@@ -37,7 +40,7 @@ def folder(bert_folder, tmp_path):
     return shutil.copytree(bert_folder, tmp_path / "copy")
 
 
-def made(gold, seed=1, **changed):
+def create_tiny(gold, seed=1, **changed):
     torch.manual_seed(seed)
     return create_encoder(
         list_example_texts(gold), CPU, **{"hidden": 16, "layers": 1, "heads": 2, "pieces": 300} | changed
@@ -55,19 +58,19 @@ class TestFindFolder:
         with pytest.raises(UnreadableWeights, match="no such folder"):
             find_folder(tmp_path / "file")
 
-    @pytest.mark.parametrize("value", ["0", "true", ""])
-    def test_only_1_allows_the_hub(self, value, monkeypatch):
-        monkeypatch.setenv("MODELSERVER_ALLOW_HUB", value)
+    @pytest.mark.parametrize("setting", ["0", "true", ""])
+    def test_only_1_allows_the_hub(self, setting, monkeypatch):
+        monkeypatch.setenv("MODELSERVER_ALLOW_HUB", setting)
         with pytest.raises(UnreadableWeights, match="no such folder"):
             find_folder("some/encoder")
 
 
 class TestNewEncoder:
     def test_the_same_texts_and_seed_give_the_same(self, gold):
-        (one, first), (other, second) = made(gold), made(gold)
-        assert first.get_vocab() == second.get_vocab()
-        for name, tensor in one.state_dict().items():
-            assert torch.equal(tensor, other.state_dict()[name])
+        (model, tokenizer), (twin, twin_tokenizer) = create_tiny(gold), create_tiny(gold)
+        assert tokenizer.get_vocab() == twin_tokenizer.get_vocab()
+        for name, tensor in model.state_dict().items():
+            assert torch.equal(tensor, twin.state_dict()[name])
 
     def test_signs_that_do_not_fit_are_unknown(self):
         signs = "".join(map(chr, range(0x4E00, 0x4E00 + 600)))
@@ -77,20 +80,20 @@ class TestNewEncoder:
         assert tokenizer.tokenize(signs[-1]) == ["[UNK]"]
 
     def test_its_size(self, gold):
-        model, tokenizer = made(gold, hidden=32, layers=3)
+        model, tokenizer = create_tiny(gold, hidden=32, layers=3)
         assert len(tokenizer) == 300
         assert model.config.vocab_size == 300
         assert (model.config.hidden_size, model.config.num_hidden_layers) == (32, 3)
 
     def test_it_knows_words_of_the_texts(self, gold):
-        _, tokenizer = made(gold, pieces=2000)
+        _, tokenizer = create_tiny(gold, pieces=2000)
         assert tokenizer.tokenize("The town") == ["the", "town"]
 
     def test_a_rotary_one_knows_the_numbers_of_the_texts(self, gold, tmp_path):
-        model, tokenizer = made(gold, rotary=True)
+        model, tokenizer = create_tiny(gold, rotary=True)
         years = re.findall(r"\b[12][0-9]{3}\b", " ".join(list_example_texts(gold)))
         assert tokenizer.tokenize(" ".join(years)) == years
-        assert len(tokenizer.tokenize(years[0])) < len(made(gold)[1].tokenize(years[0]))
+        assert len(tokenizer.tokenize(years[0])) < len(create_tiny(gold)[1].tokenize(years[0]))
         save(tmp_path, model, tokenizer, {})
         opened, _ = open_encoder(tmp_path, CPU)
         assert opened.config.model_type == "roformer"
@@ -99,12 +102,12 @@ class TestNewEncoder:
 
     def test_heads_that_do_not_divide_the_hidden_size(self, gold):
         with pytest.raises(UnreadableWeights, match="hidden size"):
-            made(gold, hidden=16, heads=3)
+            create_tiny(gold, hidden=16, heads=3)
 
 
 class TestSave:
     def test_what_is_saved_is_what_is_opened(self, gold, tmp_path):
-        model, tokenizer = made(gold)
+        model, tokenizer = create_tiny(gold)
         save(tmp_path / "new" / "folder", model, tokenizer, {"beside.txt": "ü"})
         opened, again = open_encoder(tmp_path / "new" / "folder", CPU)
         assert not opened.training
@@ -116,7 +119,7 @@ class TestSave:
         assert len(modes) == 1  # who reads one may read all
 
     def test_a_kill_between_two_files_leaves_no_weights_that_do_not_fit(self, gold, tmp_path, monkeypatch):
-        model, tokenizer = made(gold)
+        model, tokenizer = create_tiny(gold)
         replace, moved = Path.replace, []
 
         def killed(path, target):
@@ -135,14 +138,15 @@ class TestSave:
     def test_what_a_killed_save_left_is_swept(self, gold, tmp_path):
         (tmp_path / f"{PART}old").mkdir()
         (tmp_path / f"{PART}old" / "model.safetensors").touch()
-        model, tokenizer = made(gold)
+        model, tokenizer = create_tiny(gold)
         save(tmp_path, model, tokenizer, {})
         assert not list(tmp_path.glob(f"{PART}*"))
 
 
 class TestUntrained:
     def test_an_answer_head_may_be_new_and_nothing_else(self, folder, gold):
-        from_scratch = made(gold, hidden=32)[0].bert  # an encoder without a head, as most folders hold one
+        # An encoder without a head, as most folders hold one.
+        from_scratch = create_tiny(gold, hidden=32)[0].bert
         from_scratch.save_pretrained(folder)
         with pytest.raises(UnreadableWeights, match="qa_outputs"):
             open_model(folder, CPU)
@@ -199,7 +203,10 @@ def test_the_longest_window(bert_folder, roberta_folder):
 
 
 def test_a_tokenizer_file_that_the_library_made_up_is_not_taken(folder):
-    """Without its files, the library gives a tokenizer that knows five tokens and no word."""
+    """Without its files, the library makes a tokenizer of five tokens.
+
+    That tokenizer knows no word.
+    """
     (folder / "tokenizer.json").unlink()
     assert len(AutoTokenizer.from_pretrained(folder)) == 5
     with pytest.raises(UnreadableWeights, match="it has no words"):

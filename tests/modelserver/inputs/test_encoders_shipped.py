@@ -1,4 +1,4 @@
-"""The two small encoders that are shipped: they fit, they answer, and they have saliency."""
+"""The two shipped encoders: they fit, they answer, they have saliency."""
 
 import pytest
 
@@ -15,23 +15,34 @@ ENCODERS = ("encoder-small", "encoder-mini")
 
 @pytest.mark.parametrize("name", ENCODERS)
 def test_it_works(name: str):
-    """Better than chance on questions of its world, of which a fifth has an answer that it never gives."""
+    """It is better than chance on questions of its world.
+
+    A fifth of the questions has an answer that the encoder never gives.
+    """
     system = load_system(name)
     assert isinstance(system, ExtractiveSystem)
     gold = parse_gold(generate("test", 80, 1, 2), "world")
-    found = system.predict([one.item for one in gold])
+    predictions = system.predict([example.item for example in gold])
     assert (
-        sum(answer_f1(one.answer, given.answer).f1 for one, given in zip(gold, found, strict=True)) / 80 > 0.4
+        sum(
+            answer_f1(example.answer, prediction.answer).f1
+            for example, prediction in zip(gold, predictions, strict=True)
+        )
+        / 80
+        > 0.4
     )
-    (why,) = system.explain([gold[0].item], SaliencyOptions(steps=20))
-    assert why.delta is not None
-    assert why.baseline_value is not None
-    assert abs(why.delta) < 0.05 * abs(why.value - why.baseline_value)
+    (explanation,) = system.explain([gold[0].item], SaliencyOptions(steps=20))
+    assert explanation.delta is not None
+    assert explanation.baseline_value is not None
+    assert abs(explanation.delta) < 0.05 * abs(explanation.value - explanation.baseline_value)
 
 
 @pytest.mark.parametrize("name", ENCODERS)
 def test_they_compare_and_their_reasons_show(name: str):
-    """They answer most comparisons and their opposites, fewer in words never trained, some for a reason."""
+    """They answer most comparisons and their opposites, some for a reason.
+
+    They answer fewer if these use words that were never trained.
+    """
     scores = compute_reason_scores(WEIGHTS / name, draft_comparisons(400))
     assert scores["f1"] > 0.7
     assert scores["f1_in"] > 0.6

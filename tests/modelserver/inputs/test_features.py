@@ -45,7 +45,7 @@ def test_tokens_are_counted_as_they_are_split(text):
 def test_offsets_are_code_points_of_the_text(text):
     tokens = tokenise(text)
     assert all(text[token.start : token.end] == token.text for token in tokens)
-    assert all(one.end <= other.start for one, other in pairwise(tokens))
+    assert all(token.end <= following.start for token, following in pairwise(tokens))
     assert not any(token.text.isspace() for token in tokens)
 
 
@@ -119,13 +119,13 @@ def test_an_answer_is_looked_for_in_the_gold_facts_first():
     item = _item()
     features = featurise(item, Vocabulary(()))
 
-    def found(facts):
+    def locate_answer(facts):
         start, _ = find_answer(features, "vorn", facts)
-        place = features.place(start)
-        return place.article, place.sentence
+        position = features.place(start)
+        return position.article, position.sentence
 
-    assert found({("Ada Vorn", 1)}) == (0, 1)
-    assert found({("Elsk", 0)}) == (0, 0)
+    assert locate_answer({("Ada Vorn", 1)}) == (0, 1)
+    assert locate_answer({("Elsk", 0)}) == (0, 0)
     assert find_answer(features, "Ada Elsk", set()) is None
     assert find_answer(features, "?!", set()) is None
 

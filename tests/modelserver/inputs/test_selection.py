@@ -1,4 +1,7 @@
-"""Questions chosen by their reasoning, with their supporting facts alone; in training and in scores."""
+"""Selection of questions by reasoning, with supporting facts alone.
+
+Training and scores use it.
+"""
 
 import json
 
@@ -60,15 +63,15 @@ def test_comparisons_are_those_with_comparing_words(changes, expected):
 
 
 def test_what_is_left_out_is_counted(capsys):
-    given = [*gold(), *gold(_id="q2", type="bridge"), *gold(_id="q3", supporting_facts=[["Dee", 0]])]
-    assert [each.id for each in Selection("facts", "comparison").of(given, "mine")] == ["q1"]
+    questions = [*gold(), *gold(_id="q2", type="bridge"), *gold(_id="q3", supporting_facts=[["Dee", 0]])]
+    assert [question.id for question in Selection("facts", "comparison").of(questions, "mine")] == ["q1"]
     assert capsys.readouterr().err.splitlines() == [
         "mine: 1 questions that compare nothing left out",
         "mine: 1 questions without a fact left out",
     ]
-    assert Selection().of(given, "mine") == given
+    assert Selection().of(questions, "mine") == questions
     with pytest.raises(UnreadableData, match="mine: no question is left"):
-        Selection("facts").of(given[2:], "mine")
+        Selection("facts").of(questions[2:], "mine")
 
 
 def test_readers_train_and_are_scored_on_facts_and_comparisons_alone(tmp_path, capsys):
@@ -90,8 +93,8 @@ def test_readers_train_and_are_scored_on_facts_and_comparisons_alone(tmp_path, c
         str(out),
     ]
     assert main([*command, "--format", "hotpotqa", *sizes, *chosen]) == 0
-    told = capsys.readouterr().err
-    assert f"{240 - compared} questions that compare nothing left out" in told
+    log = capsys.readouterr().err
+    assert f"{240 - compared} questions that compare nothing left out" in log
     assert main(["evaluate", "extractive-qa", str(path), "--weights", str(out), *chosen]) == 0
     assert json.loads(capsys.readouterr().out)["questions"] == compared
     reader = ["train", "qi2019", "--out", str(tmp_path / "qi"), "--train-file", str(path), "--hidden", "8"]

@@ -1,4 +1,7 @@
-"""Files in the form of SQuAD, Quoref and HotpotQA as examples with the places of their answers."""
+"""Files of SQuAD, Quoref and HotpotQA become examples.
+
+The examples hold the places of their answers.
+"""
 
 import json
 
@@ -76,8 +79,8 @@ class TestSquad:
 
 
 def test_quoref_answers_belong_together(file):
-    one, several = read_quoref(file(squad([("Mira", 26)], [("Mira", 26), ("Joss", 35)]))).examples
-    assert not one.together
+    single, several = read_quoref(file(squad([("Mira", 26)], [("Mira", 26), ("Joss", 35)]))).examples
+    assert not single.together
     assert several.together
     assert several.answers == ("Mira", "Joss")
     assert several.spans == (GoldSpan(0, 0, 26, 0, 30), GoldSpan(0, 0, 35, 0, 39))
@@ -171,8 +174,8 @@ class TestMalformed:
 def test_the_real_samples(form):
     read = FORMATS[form](real_data(SAMPLES[form]))
     assert len(read.examples) == {"squad": 1190, "quoref": 415, "hotpotqa": 200}[form]
-    found = sum(bool(example.spans) for example in read.examples)
-    assert found >= 0.9 * len(read.examples)
+    examples_with_spans = sum(bool(example.spans) for example in read.examples)
+    assert examples_with_spans >= 0.9 * len(read.examples)
     for example in read.examples:
         for span in example.spans:
             title, sentences = example.item.context[span.article]

@@ -1,4 +1,7 @@
-"""Items as tokens and windows of an encoder: places in the text, what a window holds, what the model gets."""
+"""Items become tokens and windows of an encoder.
+
+The tests check places in the text, what a window holds, and what the model gets.
+"""
 
 from itertools import pairwise
 
@@ -96,18 +99,18 @@ class TestPlaces:
     )
 
     def test_all_text_is_covered_and_no_white_space(self, reader):
-        given = item(*self.CONTEXT)
-        encoded = reader.encode(given)
+        question = item(*self.CONTEXT)
+        encoded = reader.encode(question)
         covered: dict[tuple[int, int], set[int]] = {}
         for token in range(len(encoded)):
             article, sentence, start, end = encoded.place(token)
-            title, sentences = given.context[article]
+            title, sentences = question.context[article]
             text = title if sentence == IN_TITLE else sentences[sentence]
             assert 0 <= start <= end <= len(text)
             assert text[start:end] == text[start:end].strip()
             assert bool(encoded.solid[token]) == (start < end)
             covered.setdefault((article, sentence), set()).update(range(start, end))
-        for article, (title, sentences) in enumerate(given.context):
+        for article, (title, sentences) in enumerate(question.context):
             for sentence, text in enumerate((title, *sentences), start=IN_TITLE):
                 visible = {i for i, sign in enumerate(text) if not sign.isspace()}
                 # A combining mark may go with the letter before it.
@@ -116,12 +119,12 @@ class TestPlaces:
 
     def test_a_word_after_signs_beyond_16_bits_is_found(self, reader):
         text = "😀😀 𝒳 words 😀 end"
-        given = item(("T", [text]))
-        encoded = reader.encode(given)
-        places = [encoded.place(token) for token in range(len(encoded)) if encoded.fact[token] == 0]
-        first = next(place for place in places if place.start == text.index("words"))
-        last = next(place for place in places if place.end == text.index(" 😀 end"))
-        assert extract_text(given, first, last) == "words"
+        question = item(("T", [text]))
+        encoded = reader.encode(question)
+        positions = [encoded.place(token) for token in range(len(encoded)) if encoded.fact[token] == 0]
+        first = next(position for position in positions if position.start == text.index("words"))
+        last = next(position for position in positions if position.end == text.index(" 😀 end"))
+        assert extract_text(question, first, last) == "words"
 
     def test_a_special_token_in_a_text_is_text(self, reader, tokenizer):
         encoded = reader.encode(item(("T", ["".join(tokenizer.all_special_tokens)]), question="[SEP] </s>?"))
@@ -137,14 +140,14 @@ class TestPlaces:
 
 class TestWindows:
     @given(st.integers(0, 80), st.integers(1, 5), st.sampled_from([SMALL, WindowSettings(21, 7, 2)]))
-    def test_every_span_lies_whole_in_one(self, tokens, asked, reading):
+    def test_every_span_lies_whole_in_one(self, tokens, question_words, reading):
         reader = word_reader(reading)
-        encoded = reader.encode(item(("", ["a"] * tokens), question="b " * asked))
+        encoded = reader.encode(item(("", ["a"] * tokens), question="b " * question_words))
         windows = reader.windows(encoded)
         held = {(a, b) for _, start, end in windows for a in range(start, end) for b in range(a, end)}
         assert {(a, b) for a in range(tokens) for b in range(a, min(tokens, a + reading.longest + 1))} <= held
         assert all(0 < reader.length(window) <= reading.window for window in windows)
-        assert all(one.end - two.start == reading.overlap for one, two in pairwise(windows))
+        assert all(window.end - following.start == reading.overlap for window, following in pairwise(windows))
         assert [window.end for window in windows][-1:] == ([tokens] if tokens else [])
 
     def test_a_context_without_words_has_none(self):
@@ -188,7 +191,7 @@ class TestInputs:
 
 class TestRefused:
     @pytest.mark.parametrize(
-        "given, field, message",
+        "question, field, message",
         [
             (item(), "context", "at least one article"),
             (item(("c", ["d"]), question=" \t"), "question", "no words"),
@@ -196,9 +199,9 @@ class TestRefused:
             (item(("", ["a " * MAX_TOKENS, "b"])), "context", f"at most {MAX_TOKENS}"),
         ],
     )
-    def test_an_item(self, given, field, message):
+    def test_an_item(self, question, field, message):
         with pytest.raises(InvalidRequest, match=message) as caught:
-            word_reader().encode(given)
+            word_reader().encode(question)
         assert caught.value.field == field
 
     def test_the_longest_context_is_read(self):

@@ -1,6 +1,7 @@
-"""Readers whose reasons are known: one follows the comparing word, the others take a shortcut.
+"""Readers whose reasons are known.
 
-They compare years: "Who is older, A or B?" over articles A and B whose first sentence names a year.
+One follows the comparing word, the others take a shortcut. They compare years: "Who is older, A or B?"
+over articles A and B whose first sentence names a year.
 """
 
 import re
@@ -23,13 +24,14 @@ MORE = {"younger", "later", "recently"}
 
 class Token(NamedTuple):
     text: str
-    place: tuple[int, int, int, int]  # article, sentence, start, end
+    position: tuple[int, int, int, int]  # article, sentence, start, end
 
 
 class YearReader(nn.Module):
-    """Rows are [a sign of the question, a year less the mean of all]; a candidate's logit is their product.
+    """The sign of the question times a candidate's year is its logit.
 
-    ``signs`` says what a token of the question adds to the sign. The chosen logit is above 0.
+    Rows are [a sign of the question, a year less the mean of all]. ``signs`` says what a token of the
+    question adds to the sign. The chosen logit is above 0.
     """
 
     def __init__(self, signs: Callable[[str], float]) -> None:
@@ -39,13 +41,13 @@ class YearReader(nn.Module):
 
     def rows(self, tokens: Sequence[Token]) -> Tensor:
         rows = torch.zeros(len(tokens), 2, dtype=torch.float64)
-        places = _years(tokens)
-        middle = float(np.mean([_year(tokens[place].text) for place in places]))
-        for place, token in enumerate(tokens):
-            if token.place[0] == IN_QUESTION:
-                rows[place, 0] = self.signs(token.text)
-        for place in places:
-            rows[place, 1] = _year(tokens[place].text) - middle
+        year_rows = _years(tokens)
+        middle = float(np.mean([_year(tokens[row].text) for row in year_rows]))
+        for row, token in enumerate(tokens):
+            if token.position[0] == IN_QUESTION:
+                rows[row, 0] = self.signs(token.text)
+        for row in year_rows:
+            rows[row, 1] = _year(tokens[row].text) - middle
         return rows
 
     def forward(self, rows: Tensor, chosen: int) -> Tensor:
@@ -53,7 +55,10 @@ class YearReader(nn.Module):
 
 
 class Planted:
-    """A class of one's own, as the server takes it. ``pick`` may overrule the answer of the reader."""
+    """A researcher's own class, as the server takes it.
+
+    ``pick`` may overrule the answer of the reader.
+    """
 
     description = "reads years"
 
@@ -74,24 +79,29 @@ class Planted:
             return overruled
         rows = self.reader.rows(tokens)
         with torch.no_grad():
-            logits = [float(self.reader(rows, place)) for place in _years(tokens)]
+            logits = [float(self.reader(rows, row)) for row in _years(tokens)]
         return int(np.argmax(logits))
 
     def explainable(self, items: Sequence[QAItem], options: SaliencyOptions) -> list[Subject]:
-        found = []
+        subjects = []
         for item in items:
             tokens = _tokens(item)
             rows = self.reader.rows(tokens)
-            places = np.array([token.place for token in tokens], dtype=np.int64)
+            places = np.array([token.position for token in tokens], dtype=np.int64)
             chosen = _years(tokens)[self._chosen(item)]
             rows[:, 0] *= torch.sign(rows[:, 0].sum() * rows[chosen, 1])  # what is chosen speaks for itself
-            found.append(Subject(item, rows, torch.zeros_like(rows), places, chosen, chosen, len(tokens)))
-        return found
+            subjects.append(Subject(item, rows, torch.zeros_like(rows), places, chosen, chosen, len(tokens)))
+        return subjects
 
     def scores(
         self, subjects: Sequence[Subject], rows: Sequence[Tensor], hidden: Sequence[Ints | None]
     ) -> Tensor:
-        return torch.stack([self.reader(own, of.first) for own, of in zip(rows, subjects, strict=True)])
+        return torch.stack(
+            [
+                self.reader(subject_rows, subject.first)
+                for subject_rows, subject in zip(rows, subjects, strict=True)
+            ]
+        )
 
 
 def _year(text: str) -> float:
@@ -112,36 +122,42 @@ def _tokens(item: QAItem) -> list[Token]:
 
 
 def _years(tokens: Sequence[Token]) -> list[int]:
-    """The place of the first year in each article."""
-    found: dict[int, int] = {}
+    """Return the row of the first year of each article."""
+    first_rows: dict[int, int] = {}
     for row, token in enumerate(tokens):
-        if token.place[0] != IN_QUESTION and token.text.isdigit():
-            found.setdefault(token.place[0], row)
-    return [found[article] for article in sorted(found)]
+        if token.position[0] != IN_QUESTION and token.text.isdigit():
+            first_rows.setdefault(token.position[0], row)
+    return [first_rows[article] for article in sorted(first_rows)]
 
 
 def rule(text: str) -> float:
-    """The sign of the comparing word; every other word counts nothing."""
+    """Return the sign of the comparing word, and 0 for every other word."""
     return -1.0 if text in LESS else 1.0 if text in MORE else 0.0
 
 
 def by_other_words(text: str) -> float:
-    """Signs on every word but the comparing one."""
+    """Return a sign for every word but the comparing one."""
     return 0.0 if text in LESS | MORE else 1.0
 
 
 def true_answer(item: QAItem) -> int:
-    """The article that is right, known by heart."""
+    """Return the article that is right, known by heart."""
     sign = sum(rule(word) for word in WORD.findall(item.question))
     years = [_year(next(w for w in WORD.findall(texts[0]) if w.isdigit())) for _, texts in item.context]
     return int(np.argmax([sign * year for year in years]))
 
 
 def systems() -> list[OwnSystem]:
-    """One that follows the rule, one that always takes the first article, one that knows answers by heart."""
-    made = {
+    """Return three readers: one follows the rule, two take shortcuts.
+
+    One of these always takes the first article, and one knows answers by heart.
+    """
+    readers = {
         "rule": Planted(rule),
         "first": Planted(rule, pick=lambda item: 0),
         "heart": Planted(by_other_words, pick=true_answer),
     }
-    return [OwnSystem(one, name=name, description=name, revision=f"{name}-1") for name, one in made.items()]
+    return [
+        OwnSystem(reader, name=name, description=name, revision=f"{name}-1")
+        for name, reader in readers.items()
+    ]

@@ -19,22 +19,22 @@ def linear(rows):
 
 
 def run(toy, method="integrated-gradients", **options):
-    (found,) = explain(toy, [ITEM], SaliencyOptions(method=method, **options), revision="r1")
-    return found
+    (explanation,) = explain(toy, [ITEM], SaliencyOptions(method=method, **options), revision="r1")
+    return explanation
 
 
-def scores(found):
-    return [one.score for one in found.scores]
+def scores(explanation):
+    return [score.score for score in explanation.scores]
 
 
 def test_it_works():
-    found = run(Toy(linear, ROWS), summary="dot")
-    assert scores(found) == pytest.approx([4.0, -6.0, 2.0, -1.0, 2.0])
-    assert (found.id, found.revision, found.first, found.last) == ("a", "r1", 0, 1)
-    assert found.value == pytest.approx(1.0)
-    assert found.baseline_value == 0.0
-    assert found.delta == pytest.approx(0.0, abs=1e-12)
-    assert [(s.article, s.title, s.index, s.start, s.end) for s in found.scores] == [
+    explanation = run(Toy(linear, ROWS), summary="dot")
+    assert scores(explanation) == pytest.approx([4.0, -6.0, 2.0, -1.0, 2.0])
+    assert (explanation.id, explanation.revision, explanation.first, explanation.last) == ("a", "r1", 0, 1)
+    assert explanation.value == pytest.approx(1.0)
+    assert explanation.baseline_value == 0.0
+    assert explanation.delta == pytest.approx(0.0, abs=1e-12)
+    assert [(s.article, s.title, s.index, s.start, s.end) for s in explanation.scores] == [
         (None, None, None, 0, 1),
         (None, None, None, 1, 3),
         (None, None, None, 4, 8),
@@ -45,14 +45,14 @@ def test_it_works():
 
 class TestIntegratedGradients:
     def test_a_product_is_shared_between_its_factors(self):
-        found = run(Toy(lambda x: x[0, 0] * x[1, 0], [[3.0], [5.0]]), summary="dot")
-        assert scores(found) == pytest.approx([7.5, 7.5])
+        explanation = run(Toy(lambda x: x[0, 0] * x[1, 0], [[3.0], [5.0]]), summary="dot")
+        assert scores(explanation) == pytest.approx([7.5, 7.5])
 
     def test_a_square_against_a_baseline(self):
         toy = Toy(lambda x: x.square().sum(), [[3.0], [5.0]], [[1.0], [-2.0]])
-        found = run(toy, summary="dot")
-        assert scores(found) == pytest.approx([9.0 - 1.0, 25.0 - 4.0])  # x² - b², each by itself
-        assert found.baseline_value == pytest.approx(5.0)
+        explanation = run(toy, summary="dot")
+        assert scores(explanation) == pytest.approx([9.0 - 1.0, 25.0 - 4.0])  # x² - b², each by itself
+        assert explanation.baseline_value == pytest.approx(5.0)
 
     @pytest.mark.parametrize("seed", range(3))
     def test_completeness(self, seed):
@@ -61,10 +61,12 @@ class TestIntegratedGradients:
         last = torch.randn(8, generator=generator, dtype=torch.float64)
         rows, baseline = torch.randn(2, 5, 2, generator=generator, dtype=torch.float64)
         toy = Toy(lambda x: torch.tanh(torch.einsum("nd,ndh->h", x, weights)) @ last, rows, baseline)
-        found = run(toy, summary="dot", steps=200)
-        assert sum(scores(found)) == pytest.approx(found.value - found.baseline_value, abs=1e-4)
-        assert found.delta == pytest.approx(
-            sum(scores(found)) - (found.value - found.baseline_value), abs=1e-9
+        explanation = run(toy, summary="dot", steps=200)
+        assert sum(scores(explanation)) == pytest.approx(
+            explanation.value - explanation.baseline_value, abs=1e-4
+        )
+        assert explanation.delta == pytest.approx(
+            sum(scores(explanation)) - (explanation.value - explanation.baseline_value), abs=1e-9
         )
 
     def test_too_few_steps_show_in_the_delta(self):
@@ -92,10 +94,10 @@ class TestOcclusion:
             masked = toy.rows.clone()
             masked[row] = 0.25
             expected.append(whole - float(formula(masked)))
-        found = run(toy, "occlusion")
-        assert scores(found) == pytest.approx(expected)
+        explanation = run(toy, "occlusion")
+        assert scores(explanation) == pytest.approx(expected)
         assert len(set(expected)) == 5
-        assert (found.baseline_value, found.delta) == (None, None)
+        assert (explanation.baseline_value, explanation.delta) == (None, None)
 
     def test_a_words_tokens_go_together(self):
         toy = Toy(lambda x: torch.maximum(x[0, 0], x[1, 0]), [[3.0], [3.0], [1.0]])
@@ -112,8 +114,8 @@ class TestGradientTimesInput:
     def test_it_is_that(self):
         toy = Toy(lambda x: (WEIGHTS * x.square()).sum(), ROWS)
         expected = (2 * WEIGHTS * toy.rows.square()).sum(1)
-        found = run(toy, "gradient-x-input", summary="dot")
-        assert scores(found) == pytest.approx(expected.tolist())
+        explanation = run(toy, "gradient-x-input", summary="dot")
+        assert scores(explanation) == pytest.approx(expected.tolist())
         assert toy.passes == [1]
 
 
@@ -129,15 +131,15 @@ class TestSummaries:
         assert summarise_by_unit(attributed, joined, "dot") == pytest.approx([2, -2])
 
     def test_a_word_has_the_places_of_all_its_tokens(self):
-        found = run(Toy(linear, ROWS), summary="dot", level="word")
-        assert [(s.title, s.start, s.end) for s in found.scores] == [
+        explanation = run(Toy(linear, ROWS), summary="dot", level="word")
+        assert [(s.title, s.start, s.end) for s in explanation.scores] == [
             (None, 0, 3),
             (None, 4, 8),
             ("Band", 0, 4),
             ("Band", 0, 4),
         ]
-        assert scores(found) == pytest.approx([-2.0, 2.0, -1.0, 2.0])
-        assert (found.first, found.last) == (0, 0)
+        assert scores(explanation) == pytest.approx([-2.0, 2.0, -1.0, 2.0])
+        assert (explanation.first, explanation.last) == (0, 0)
 
 
 class TestPasses:
@@ -151,7 +153,7 @@ class TestPasses:
         apart = Toy(linear, ROWS)
         assert explain(apart, items, options, revision="r") == whole
         assert max(apart.passes) == 3
-        assert [one.id for one in whole] == [one.id for one in items]
+        assert [explanation.id for explanation in whole] == [item.id for item in items]
 
     def test_no_items_need_no_pass(self):
         assert explain(Toy(linear, ROWS), [], SaliencyOptions(), revision="r") == []

@@ -1,4 +1,7 @@
-"""Saliency over HTTP: what comes back, who has none, own classes, errors of items, limits and deadlines."""
+"""Saliency over HTTP.
+
+The tests check explanations, systems without saliency, own classes, errors of items, limits and deadlines.
+"""
 
 import threading
 
@@ -40,7 +43,10 @@ class Closed:
 
 
 class Open(FakeSystem):
-    """The fake, with the saliency of a formula; it notes its batches and may be held up."""
+    """A fake with the saliency of a formula.
+
+    It records its batches and may be held up.
+    """
 
     def __init__(self) -> None:
         super().__init__("open")
@@ -71,33 +77,33 @@ def named(name, question="Who sang?"):
 
 
 def test_it_works(system):
-    with FakeModelServer(system, FakeSystem()) as server, client(server) as asking:
-        found = asking.explain("open", [named("a"), named("b")], DOT, request_id="r7")
-        assert isinstance(found, ExplainResponse)
-        assert (found.system, found.revision) == ("open", system.revision)
-        for one, name in zip(found.explanations, "ab", strict=True):
-            assert isinstance(one, Explanation)
-            assert (one.id, one.revision, one.options) == (name, system.revision, DOT)
-            assert [s.score for s in one.scores] == pytest.approx([9.0, 25.0])
-            assert one.delta == pytest.approx(0.0, abs=1e-9)
-        assert asking.predict("open", [named("a")]).predictions[0].answer  # predictions go on beside it
+    with FakeModelServer(system, FakeSystem()) as server, client(server) as model_client:
+        response = model_client.explain("open", [named("a"), named("b")], DOT, request_id="r7")
+        assert isinstance(response, ExplainResponse)
+        assert (response.system, response.revision) == ("open", system.revision)
+        for explanation, name in zip(response.explanations, "ab", strict=True):
+            assert isinstance(explanation, Explanation)
+            assert (explanation.id, explanation.revision, explanation.options) == (name, system.revision, DOT)
+            assert [s.score for s in explanation.scores] == pytest.approx([9.0, 25.0])
+            assert explanation.delta == pytest.approx(0.0, abs=1e-9)
+        assert model_client.predict("open", [named("a")]).predictions[0].answer  # predictions go on beside it
         page = httpx.get(f"{server.url}/metrics", trust_env=False).text
         assert 'modelserver_items_total{outcome="explained",system="open"} 2' in page
 
 
 def test_who_has_none(system):
-    with FakeModelServer(system, FakeSystem()) as server, client(server) as asking:
+    with FakeModelServer(system, FakeSystem()) as server, client(server) as model_client:
         with pytest.raises(InvalidRequest, match="fake has no saliency") as refused:
-            asking.explain("fake", [named("a")])
+            model_client.explain("fake", [named("a")])
         assert refused.value.field == "system"
         with pytest.raises(UnknownSystem):
-            asking.explain("other", [named("a")])
+            model_client.explain("other", [named("a")])
 
 
 def test_an_item_that_fails_costs_the_others_nothing(system):
     items = [named("a"), named("b", f"Who {FAILS}?"), named("c", f"Who {INVALID}?"), named("d")]
-    with FakeModelServer(system) as server, client(server) as asking:
-        a, b, c, d = asking.explain("open", items, DOT).explanations
+    with FakeModelServer(system) as server, client(server) as model_client:
+        a, b, c, d = model_client.explain("open", items, DOT).explanations
     assert isinstance(a, Explanation)
     assert isinstance(d, Explanation)
     assert isinstance(b, ItemError)
@@ -107,12 +113,14 @@ def test_an_item_that_fails_costs_the_others_nothing(system):
 
 def test_only_what_is_asked_alike_runs_together(system):
     system.gate.clear()
-    with FakeModelServer(system) as server, client(server) as asking:
+    with FakeModelServer(system) as server, client(server) as model_client:
         ways = [DOT, SaliencyOptions(method="occlusion"), DOT]
-        found = {}
+        explanations = {}
 
         def ask(number):
-            found[number] = asking.explain("open", [named(str(number))], ways[number]).explanations[0]
+            explanations[number] = model_client.explain(
+                "open", [named(str(number))], ways[number]
+            ).explanations[0]
 
         threads = [threading.Thread(target=ask, args=(number,)) for number in range(3)]
         for thread in threads:
@@ -120,23 +128,23 @@ def test_only_what_is_asked_alike_runs_together(system):
         system.gate.set()
         for thread in threads:
             thread.join()
-    assert [found[number].options for number in range(3)] == ways
+    assert [explanations[number].options for number in range(3)] == ways
     assert all(not {"1"} < set(batch) for batch in system.batches)
 
 
 def test_limits_and_deadlines_are_those_of_predictions(system):
     system.gate.clear()
     limits = ServerLimits(items=2, batch=BatchLimits(item_tokens=8))
-    with FakeModelServer(system, limits=limits) as server, client(server) as asking:
+    with FakeModelServer(system, limits=limits) as server, client(server) as model_client:
         with pytest.raises(TooLarge):
-            asking.explain("open", [named(name) for name in "abc"])
+            model_client.explain("open", [named(name) for name in "abc"])
         long = named("a", "Who sang " + "and sang " * 9)
-        (refused,) = asking.explain("open", [long]).explanations
+        (refused,) = model_client.explain("open", [long]).explanations
         assert refused.error == "invalid_item"
         with pytest.raises(DeadlineExceeded):
-            asking.explain("open", [named("a")], timeout=0.2)
+            model_client.explain("open", [named("a")], timeout=0.2)
         system.gate.set()
-        assert isinstance(asking.explain("open", [named("a")]).explanations[0], Explanation)
+        assert isinstance(model_client.explain("open", [named("a")]).explanations[0], Explanation)
 
 
 @pytest.mark.parametrize(
@@ -158,19 +166,19 @@ class TestOwnClasses:
         return path
 
     def test_one_that_is_explainable(self, file):
-        mine = own.load(file, "Mine", "cpu", name="mine")
-        (found,) = mine.explain([ITEM], DOT)
-        assert [s.score for s in found.scores] == pytest.approx([9.0, 25.0])
-        assert found.revision == mine.revision
+        own_system = own.load(file, "Mine", "cpu", name="mine")
+        (explanation,) = own_system.explain([ITEM], DOT)
+        assert [s.score for s in explanation.scores] == pytest.approx([9.0, 25.0])
+        assert explanation.revision == own_system.revision
 
     def test_one_that_is_not(self, file):
         assert own.load(file, "Closed", "cpu", name="mine").explain is None
 
     def test_in_half_precision_the_revision_says_so(self, file):
-        one = own.load(file, "Mine", "cpu", name="mine")
-        served = ServedReader("served", one, Hardware(half=True))
+        own_system = own.load(file, "Mine", "cpu", name="mine")
+        served = ServedReader("served", own_system, Hardware(half=True))
         assert served.explain is not None
-        (found,) = served.explain([ITEM], DOT)
-        assert found.revision == served.revision == f"{one.revision}-bf16"
+        (explanation,) = served.explain([ITEM], DOT)
+        assert explanation.revision == served.revision == f"{own_system.revision}-bf16"
         closed = own.load(file, "Closed", "cpu", name="mine")
         assert ServedReader("served", closed, Hardware()).explain is None

@@ -1,4 +1,7 @@
-"""Saliency of every system: definitions on the real models, batches, words, and models left as they were."""
+"""Saliency of every system.
+
+The tests check definitions on the real models, batches, words, and that models stay as they were.
+"""
 
 import pytest
 import torch
@@ -86,13 +89,16 @@ def text_of(item, score):
 @pytest.mark.parametrize("target", ["start", "span"])
 def test_it_explains_the_answer_and_is_complete(system, items, target):
     options = SaliencyOptions(target=target, summary="dot", steps=100)
-    for item, answer, found in zip(items, system.predict(items), system.explain(items, options), strict=True):
-        assert (found.id, found.revision) == (item.id, system.revision)
-        assert found.delta == pytest.approx(
-            sum(s.score for s in found.scores) - (found.value - found.baseline_value), abs=1e-4
+    for item, answer, explanation in zip(
+        items, system.predict(items), system.explain(items, options), strict=True
+    ):
+        assert (explanation.id, explanation.revision) == (item.id, system.revision)
+        assert explanation.delta == pytest.approx(
+            sum(s.score for s in explanation.scores) - (explanation.value - explanation.baseline_value),
+            abs=1e-4,
         )
-        assert abs(found.delta) < 0.05 * max(1.0, abs(found.value - found.baseline_value))
-        first, last = found.scores[found.first], found.scores[found.last]
+        assert abs(explanation.delta) < 0.05 * max(1.0, abs(explanation.value - explanation.baseline_value))
+        first, last = explanation.scores[explanation.first], explanation.scores[explanation.last]
         if target == "span" and answer.type == "span":
             assert answer.answer.startswith(text_of(item, first))
             assert answer.answer.endswith(text_of(item, last))
@@ -106,25 +112,29 @@ def test_a_batch_gives_what_single_items_give(system, items, method, level):
     options = SaliencyOptions(method=method, level=level, target="span", steps=3)
     few = [item.model_copy(update={"context": item.context[:1]}) for item in items]
     together = system.explain(few, options)
-    for item, one in zip(few, together, strict=True):
+    for item, batched in zip(few, together, strict=True):
         (alone,) = system.explain([item], options)
-        assert [s.model_copy(update={"score": 0}) for s in one.scores] == [
+        assert [s.model_copy(update={"score": 0}) for s in batched.scores] == [
             s.model_copy(update={"score": 0}) for s in alone.scores
         ]
-        assert [s.score for s in one.scores] == pytest.approx([s.score for s in alone.scores], abs=2e-4)
-        assert one.value == pytest.approx(alone.value, abs=1e-4)
+        assert [s.score for s in batched.scores] == pytest.approx([s.score for s in alone.scores], abs=2e-4)
+        assert batched.value == pytest.approx(alone.value, abs=1e-4)
     assert system.explain(few, options) == together
 
 
 def test_words_are_those_of_the_text(system, items):
-    for item, found in zip(items, system.explain(items, SaliencyOptions(level="word", steps=1)), strict=True):
-        asked = [text_of(item, score) for score in found.scores if score.title is None]
-        assert asked == [token.text for token in tokenise(item.question)]
-        sentences = {(s.article, s.index) for s in found.scores if s.title is not None}
+    for item, explanation in zip(
+        items, system.explain(items, SaliencyOptions(level="word", steps=1)), strict=True
+    ):
+        question_words = [text_of(item, score) for score in explanation.scores if score.title is None]
+        assert question_words == [token.text for token in tokenise(item.question)]
+        sentences = {(s.article, s.index) for s in explanation.scores if s.title is not None}
         whole = 0
         for article, index in sentences:
             words = [
-                s for s in found.scores if (s.article, s.index) == (article, index) and s.title is not None
+                s
+                for s in explanation.scores
+                if (s.article, s.index) == (article, index) and s.title is not None
             ]
             title, texts = item.context[article]
             text = title if index is None else texts[index]
@@ -134,13 +144,13 @@ def test_words_are_those_of_the_text(system, items):
 
 def test_masking_everything_gives_the_baseline(system, items):
     options = SaliencyOptions(steps=1)
-    (found,) = system.explain(items[:1], options)
+    (explanation,) = system.explain(items[:1], options)
     view = surface(system)
     (subject,) = view.explainable(items[:1], options)
     with torch.no_grad():
-        (value,) = view.scores([subject], [subject.baseline], [None]).tolist()
-        (whole,) = view.scores([subject], [subject.rows], [None]).tolist()
-    assert (found.value, found.baseline_value) == pytest.approx((whole, value), abs=1e-5)
+        (baseline_score,) = view.scores([subject], [subject.baseline], [None]).tolist()
+        (score,) = view.scores([subject], [subject.rows], [None]).tolist()
+    assert (explanation.value, explanation.baseline_value) == pytest.approx((score, baseline_score), abs=1e-5)
 
 
 def test_it_leaves_the_model_as_it_was_also_after_a_failure(system, items, monkeypatch):
@@ -148,8 +158,8 @@ def test_it_leaves_the_model_as_it_was_also_after_a_failure(system, items, monke
     model.train(False)
     next(model.children()).train(True)  # an odd state, to be left alone
     modes = [module.training for module in model.modules()]
-    state = {name: value.clone() for name, value in model.state_dict().items()}
-    wanted = [parameter.requires_grad for parameter in model.parameters()]
+    state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    requires_grad = [parameter.requires_grad for parameter in model.parameters()]
     calls = []
 
     def failing(*args, original=attribution.summarise_by_unit):
@@ -162,29 +172,31 @@ def test_it_leaves_the_model_as_it_was_also_after_a_failure(system, items, monke
         system.explain(items[:1], SaliencyOptions(steps=2))
     assert calls
     assert [module.training for module in model.modules()] == modes
-    assert [parameter.requires_grad for parameter in model.parameters()] == wanted
+    assert [parameter.requires_grad for parameter in model.parameters()] == requires_grad
     assert all(parameter.grad is None for parameter in model.parameters())
     assert not any(m._forward_hooks or m._forward_pre_hooks or m._backward_hooks for m in model.modules())
-    assert all(torch.equal(state[name], value) for name, value in model.state_dict().items())
+    assert all(torch.equal(state[name], tensor) for name, tensor in model.state_dict().items())
     assert torch.is_grad_enabled()
 
 
 def test_the_occluded_text_of_an_encoder_is_the_text_with_mask_tokens(bert_folder, items):
     system = extractive.load(bert_folder, CPU, name="extractive-qa", description="")
     options = SaliencyOptions(method="occlusion")
-    (found,) = system.explain(items[:1], options)
+    (explanation,) = system.explain(items[:1], options)
     (subject,) = ExtractiveSaliency(system).explainable(items[:1], options)
     inputs = system.reader.inputs([subject.inner.window], CPU)
-    asked = len(subject.inner.window.encoded.question)
-    place = inputs.offset[0] - asked + subject.first
-    for row in (0, asked, len(found.scores) - 1):
+    question_length = len(subject.inner.window.encoded.question)
+    position = inputs.offset[0] - question_length + subject.first
+    for row in (0, question_length, len(explanation.scores) - 1):
         ids = inputs.tensors["input_ids"].clone()
-        place_of_row = inputs.asked + row if row < asked else inputs.offset[0] - asked + row
-        ids[0, place_of_row] = int(system.reader.mask or 0)
+        masked_position = (
+            inputs.asked + row if row < question_length else inputs.offset[0] - question_length + row
+        )
+        ids[0, masked_position] = int(system.reader.mask or 0)
         with torch.no_grad():
             outputs = system.model(**inputs.tensors | {"input_ids": ids})
-        expected = found.value - float(outputs.start_logits[0, place])
-        assert found.scores[row].score == pytest.approx(expected, abs=1e-4)
+        expected = explanation.value - float(outputs.start_logits[0, position])
+        assert explanation.scores[row].score == pytest.approx(expected, abs=1e-4)
 
 
 def test_a_hidden_word_of_a_recurrent_reader_matches_no_other():

@@ -1,4 +1,7 @@
-"""A system of a few formulas, whose saliency is known, as `modelserver.saliency` sees it."""
+"""A system of a few formulas whose saliency is known.
+
+It has the interface that `modelserver.saliency` uses.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -44,5 +47,5 @@ class Toy:
         self, subjects: Sequence[Subject], rows: Sequence[Tensor], hidden: Sequence[Ints | None]
     ) -> Tensor:
         self.passes.append(len(rows))
-        self.hidden += [None if one is None else one.tolist() for one in hidden]
-        return torch.stack([self.formula(one) for one in rows])
+        self.hidden += [None if hidden_rows is None else hidden_rows.tolist() for hidden_rows in hidden]
+        return torch.stack([self.formula(item_rows) for item_rows in rows])

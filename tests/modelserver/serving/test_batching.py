@@ -127,13 +127,15 @@ def batching(
     asyncio.run(run())
 
 
-def _note(seen: list[str], name: str, _: object) -> None:
-    seen.append(name)
+def _note(finished: list[str], name: str, _: object) -> None:
+    finished.append(name)
 
 
 def submit(batcher: Batcher, system: FakeSystem, *items: QAItem) -> QueuedRequest:
     request = QueuedRequest(system, [None] * len(items), "request")
-    batcher.submit(request, [(position, one, system.cost(one)) for position, one in enumerate(items)])
+    batcher.submit(
+        request, [(position, question, system.cost(question)) for position, question in enumerate(items)]
+    )
     return request
 
 
@@ -184,14 +186,14 @@ class TestBatcher:
             first, second = GatedSystem("first"), GatedSystem("second")
             await occupied(batcher, first)
             requests = [submit(batcher, second, item("s")), submit(batcher, first, item("f"))]
-            seen: list[str] = []
+            finished: list[str] = []
             for request, name in zip(requests, ("second", "first"), strict=True):
-                request.done.add_done_callback(partial(_note, seen, name))
+                request.done.add_done_callback(partial(_note, finished, name))
             first.gate.set()
             second.gate.set()
             await asyncio.gather(*(request.done for request in requests))
             await asyncio.sleep(0)
-            assert seen == ["second", "first"]
+            assert finished == ["second", "first"]
 
         batching(scenario)
 
@@ -217,12 +219,12 @@ class TestBatcher:
         async def scenario(batcher):
             system = GatedSystem()
             busy = await occupied(batcher, system)
-            given_up = submit(batcher, system, item("x"), item("y"))
-            kept = submit(batcher, system, item("z"))
-            batcher.withdraw(given_up)
+            withdrawn = submit(batcher, system, item("x"), item("y"))
+            remaining = submit(batcher, system, item("z"))
+            batcher.withdraw(withdrawn)
             assert batcher.waiting == 1
             system.gate.set()
-            await asyncio.gather(busy.done, kept.done)
+            await asyncio.gather(busy.done, remaining.done)
             assert system.batches == [["busy"], ["z"]]
 
         batching(scenario)
@@ -234,7 +236,7 @@ class TestBatcher:
             batcher.withdraw(busy)
             system.gate.set()
             await batcher.wait_until_drained()
-            assert [one.id for one in busy.outcomes()] == ["busy"]
+            assert [outcome.id for outcome in busy.outcomes()] == ["busy"]
 
         batching(scenario)
 
@@ -299,10 +301,10 @@ class TestBatcher:
                 patch.setattr(batching_module, "predict_each", broken)
                 failed = submit(batcher, FakeSystem(), item("a"), item("b"))
                 await failed.done
-            assert [one.error for one in failed.outcomes()] == ["prediction_failed"] * 2
+            assert [outcome.error for outcome in failed.outcomes()] == ["prediction_failed"] * 2
             after = submit(batcher, FakeSystem(), item("c"))
             await after.done
-            assert [type(one) for one in after.outcomes()] == [QAPrediction]
+            assert [type(outcome) for outcome in after.outcomes()] == [QAPrediction]
 
         def broken(*_: object) -> None:
             raise kind("broken")
@@ -317,7 +319,7 @@ class TestBatcher:
             await batcher.wait_until_drained()
 
         batching(scenario, report=reports.append)
-        assert [(one.system, one.items, one.failed) for one in reports] == [("s", 2, 1)]
+        assert [(report.system, report.items, report.failed) for report in reports] == [("s", 2, 1)]
         assert reports[0].padded_tokens >= reports[0].tokens > 0
         assert reports[0].request_ids == ("request",)
 

@@ -1,4 +1,7 @@
-"""What every server must do, asked of the fake and of a real server process with trained systems."""
+"""Every server does what these tests ask of two of them.
+
+One is the fake, the other a real server process with trained systems.
+"""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +35,7 @@ def client(request: pytest.FixtureRequest) -> Iterator[ModelClient]:
 @pytest.fixture(params=[0, 1], ids=["first", "second"])
 def system(client: ModelClient, request: pytest.FixtureRequest) -> str:
     """The name of a served system."""
-    names = [one.name for one in client.systems().systems]
+    names = [info.name for info in client.systems().systems]
     if request.param >= len(names):
         pytest.skip("only one system is served")
     return names[request.param]
@@ -40,61 +43,61 @@ def system(client: ModelClient, request: pytest.FixtureRequest) -> str:
 
 def predicted(client: ModelClient, system: str, items: list[QAItem]) -> list[QAPrediction]:
     outcomes = client.predict(system, items).predictions
-    found = [one for one in outcomes if isinstance(one, QAPrediction)]
-    assert len(found) == len(items), outcomes
-    return found
+    predictions = [outcome for outcome in outcomes if isinstance(outcome, QAPrediction)]
+    assert len(predictions) == len(items), outcomes
+    return predictions
 
 
 def test_systems_are_described(client):
-    for one in client.systems().systems:
-        assert one.loaded
-        assert one.description
-        assert len(one.revision) == 12
-        assert int(one.revision, 16) >= 0
+    for info in client.systems().systems:
+        assert info.loaded
+        assert info.description
+        assert len(info.revision) == 12
+        assert int(info.revision, 16) >= 0
 
 
 def test_predictions_are_consistent_with_their_items(client, system):
     items = make_questions(6)
-    for one, found in zip(items, predicted(client, system, items), strict=True):
-        sentences = {(title, i): text for title, texts in one.context for i, text in enumerate(texts)}
-        assert found.fact_probabilities is not None
-        assert [fact.fact for fact in found.fact_probabilities] == list(sentences)
-        probability = {fact.fact: fact.probability for fact in found.fact_probabilities}
-        assert found.threshold is not None
-        assert set(found.facts) == {fact for fact, p in probability.items() if p > found.threshold}
-        assert found.facts == sorted(found.facts, key=lambda fact: -probability[fact])
-        assert (found.answer in {"yes", "no"}) or found.type == "span"
-        if found.location is not None and found.location.start is not None:
-            assert found.location.first is not None
-            sentence = sentences[found.location.first]
-            assert sentence[found.location.start : found.location.end] == found.answer
+    for item, prediction in zip(items, predicted(client, system, items), strict=True):
+        sentences = {(title, i): text for title, texts in item.context for i, text in enumerate(texts)}
+        assert prediction.fact_probabilities is not None
+        assert [fact.fact for fact in prediction.fact_probabilities] == list(sentences)
+        probability = {fact.fact: fact.probability for fact in prediction.fact_probabilities}
+        assert prediction.threshold is not None
+        assert set(prediction.facts) == {fact for fact, p in probability.items() if p > prediction.threshold}
+        assert prediction.facts == sorted(prediction.facts, key=lambda fact: -probability[fact])
+        assert (prediction.answer in {"yes", "no"}) or prediction.type == "span"
+        if prediction.location is not None and prediction.location.start is not None:
+            assert prediction.location.first is not None
+            sentence = sentences[prediction.location.first]
+            assert sentence[prediction.location.start : prediction.location.end] == prediction.answer
 
 
 def test_a_prediction_does_not_depend_on_its_batch(client, system):
     items = make_questions(9, seed=3)
     together = predicted(client, system, items)
     backwards = predicted(client, system, items[::-1])[::-1]
-    alone = [predicted(client, system, [one])[0] for one in items]
+    alone = [predicted(client, system, [item])[0] for item in items]
     for others in (backwards, alone):
-        for one, other in zip(together, others, strict=True):
-            assert (one.answer, one.type, one.facts, one.location) == (
-                other.answer,
-                other.type,
-                other.facts,
-                other.location,
+        for prediction, repeated in zip(together, others, strict=True):
+            assert (prediction.answer, prediction.type, prediction.facts, prediction.location) == (
+                repeated.answer,
+                repeated.type,
+                repeated.facts,
+                repeated.location,
             )
-            assert [fact.probability for fact in one.fact_probabilities or []] == pytest.approx(
-                [fact.probability for fact in other.fact_probabilities or []], abs=1e-4
+            assert [fact.probability for fact in prediction.fact_probabilities or []] == pytest.approx(
+                [fact.probability for fact in repeated.fact_probabilities or []], abs=1e-4
             )
 
 
 def test_many_callers_at_once_each_get_their_own_answers(client, system):
     items = make_questions(24, seed=5)
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda one: predicted(client, system, [one])[0], items))
-    assert [one.id for one in found] == [one.id for one in items]
+        predictions = list(pool.map(lambda item: predicted(client, system, [item])[0], items))
+    assert [prediction.id for prediction in predictions] == [item.id for item in items]
     expected = predicted(client, system, items)
-    assert [one.answer for one in found] == [one.answer for one in expected]
+    assert [prediction.answer for prediction in predictions] == [prediction.answer for prediction in expected]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +115,7 @@ def test_an_odd_context_is_predicted_or_refused_and_costs_the_others_nothing(cli
     odd = QAItem(id="odd", question="Who is it?", context=context)
     usual = make_questions(2, seed=7)
     outcomes = client.predict(system, [usual[0], odd, usual[1]]).predictions
-    assert [one.id for one in outcomes] == [usual[0].id, "odd", usual[1].id]
+    assert [outcome.id for outcome in outcomes] == [usual[0].id, "odd", usual[1].id]
     assert isinstance(outcomes[0], QAPrediction)
     assert isinstance(outcomes[2], QAPrediction)
     assert isinstance(outcomes[1], QAPrediction) or outcomes[1].error == "invalid_item"
@@ -132,7 +135,7 @@ def test_an_empty_or_huge_text_is_an_error_of_its_item(client, system, odd, mess
     outcomes = client.predict(
         system, [first, first.model_copy(update={"id": "odd"} | odd), second]
     ).predictions
-    assert [isinstance(one, QAPrediction) for one in outcomes] == [True, False, True]
+    assert [isinstance(outcome, QAPrediction) for outcome in outcomes] == [True, False, True]
     assert (outcomes[1].error, outcomes[1].message[: len(message)]) == ("invalid_item", message)
 
 

@@ -1,4 +1,7 @@
-"""Programs through the server: what a modular network puts out at every node, and who may ask for what."""
+"""The server executes programs of modular networks.
+
+The tests check the outputs at every node, and the systems that answer each kind of request.
+"""
 
 import base64
 import threading
@@ -68,7 +71,7 @@ class Gated(FakeModularSystem):
 
     def execute(self, items):
         if items[0].id != "warm-up":
-            self.batches.append([one.id for one in items])
+            self.batches.append([item.id for item in items])
             assert self.gate.wait(20)
         return super().execute(items)
 
@@ -95,40 +98,40 @@ def server():
 
 
 @pytest.fixture
-def asking(server):
+def client(server):
     with server.client() as client:
         yield client
 
 
 class TestFakeModularSystem:
     def test_it_works(self):
-        (found,) = FakeModularSystem().execute([pictures()])
-        assert found.program == PROGRAM
-        assert [one.module for one in found.modules] == [
+        (execution,) = FakeModularSystem().execute([pictures()])
+        assert execution.program == PROGRAM
+        assert [output.module for output in execution.modules] == [
             node.module for node in parse(PROGRAM, kind="boxes").nodes
         ]
-        assert [len(placed) for placed in found.proposals] == [6, 6]
-        equal, count, kept, _found, other, _cats = found.modules
-        assert count.value == sum(p > 0.5 for p in kept.probabilities)
-        assert found.answer is equal.value is (count.value == other.value)
+        assert [len(placed) for placed in execution.proposals] == [6, 6]
+        equal, count, black_dogs, _dogs, cat_count, _cats = execution.modules
+        assert count.value == sum(p > 0.5 for p in black_dogs.probabilities)
+        assert execution.answer is equal.value is (count.value == cat_count.value)
 
     def test_a_filter_is_never_surer_of_a_box_than_what_it_filters(self):
-        (found,) = FakeModularSystem().execute([pictures()])
-        kept, whole = found.modules[2].probabilities, found.modules[3].probabilities
-        assert kept != whole
-        assert all(one <= other for one, other in zip(kept, whole, strict=True))
+        (execution,) = FakeModularSystem().execute([pictures()])
+        filtered, whole = execution.modules[2].probabilities, execution.modules[3].probabilities
+        assert filtered != whole
+        assert all(probability <= bound for probability, bound in zip(filtered, whole, strict=True))
 
     def test_spans(self):
-        (found,) = FakeModularSystem().execute([passage()])
-        numbers, events = found.modules
-        assert found.answer == numbers.value == 12
+        (execution,) = FakeModularSystem().execute([passage()])
+        numbers, events = execution.modules
+        assert execution.answer == numbers.value == 12
         assert events.attention == [float(word == "Bo") for word in WORDS]
         assert sum(numbers.attention) == pytest.approx(1)
 
     def test_an_item_is_executed_by_itself(self):
         system, items = FakeModularSystem(), [pictures("a"), pictures("b"), passage("c")]
         together = system.execute(items)
-        assert [system.execute([one])[0] for one in reversed(items)] == list(reversed(together))
+        assert [system.execute([item])[0] for item in reversed(items)] == list(reversed(together))
         assert together[0].modules != together[1].modules
 
     @pytest.mark.parametrize("item, field", [
@@ -142,23 +145,23 @@ class TestFakeModularSystem:
 
 
 class TestExecute:
-    def test_it_works(self, server, asking):
+    def test_it_works(self, server, client):
         items = [pictures("a"), passage("b")]
-        answer = asking.execute("fake-modular", items, request_id="r9")
-        assert list(answer.executions) == FakeModularSystem().execute(items)
-        assert answer.revision == FakeModularSystem().revision
+        response = client.execute("fake-modular", items, request_id="r9")
+        assert list(response.executions) == FakeModularSystem().execute(items)
+        assert response.revision == FakeModularSystem().revision
         page = httpx.get(f"{server.url}/metrics", trust_env=False).text
         assert 'modelserver_items_total{outcome="executed",system="fake-modular"} 2' in page
         assert 'path="/v1/execute",status="200"' in page
 
-    def test_one_bad_item_costs_the_others_nothing(self, asking):
+    def test_one_bad_item_costs_the_others_nothing(self, client):
         items = [
             pictures("a"),
             pictures("b", text=FAILS),
             pictures("c", program="exist(exist(find))"),
             passage("d"),
         ]
-        a, b, c, d = asking.execute("fake-modular", items).executions
+        a, b, c, d = client.execute("fake-modular", items).executions
         assert isinstance(a, Execution)
         assert isinstance(d, Execution)
         assert (b.error, c.error) == ("prediction_failed", "invalid_item")
@@ -172,9 +175,9 @@ class TestExecute:
             ({"program": "x" * 10_001}, "program: 10001 characters; at most 10000 are read"),
         ],
     )
-    def test_a_text_out_of_bounds_is_an_error_of_its_item(self, asking, bad, message):
+    def test_a_text_out_of_bounds_is_an_error_of_its_item(self, client, bad, message):
         refused = passage("a").model_copy(update=bad)
-        first, second = asking.execute("fake-modular", [refused, passage("b")]).executions
+        first, second = client.execute("fake-modular", [refused, passage("b")]).executions
         assert (first.id, first.error, first.message) == ("a", "invalid_item", message)
         assert isinstance(second, Execution)
 
@@ -182,35 +185,35 @@ class TestExecute:
         item = passage("a").model_copy(update={"passage": "x" * 1_000_001})
         assert find_text_problem(item) == "passage: 1000001 characters; at most 1000000 are read"
 
-    def test_each_kind_is_asked_for_its_own(self, asking):
+    def test_each_kind_is_asked_for_its_own(self, client):
         with pytest.raises(InvalidRequest, match="fake is a reader") as refused:
-            asking.execute("fake", [pictures()])
+            client.execute("fake", [pictures()])
         assert refused.value.field == "system"
-        for ask in (asking.predict, asking.explain):
+        for ask in (client.predict, client.explain):
             with pytest.raises(InvalidRequest, match="fake-modular is a modular network"):
                 ask("fake-modular", [question("a")])
         with pytest.raises(UnknownSystem):
-            asking.execute("other", [pictures()])
+            client.execute("other", [pictures()])
 
-    def test_systems_say_their_kind(self, asking):
-        kinds = {one.name: one.kind for one in asking.systems().systems}
+    def test_systems_say_their_kind(self, client):
+        kinds = {info.name: info.kind for info in client.systems().systems}
         assert kinds == {"fake": "reader", "fake-modular": "modular"}
 
-    def test_limits(self, asking):
+    def test_limits(self, client):
         with pytest.raises(TooLarge, match="6 items in one request"):
-            asking.execute("fake-modular", [pictures(str(number)) for number in range(6)])
+            client.execute("fake-modular", [pictures(str(number)) for number in range(6)])
         big = ModuleImage(name="big.png", data=base64.b64encode(bytes(100_000)))
         with pytest.raises(TooLarge, match="more than 100000 bytes"):
-            asking.execute("fake-modular", [pictures().model_copy(update={"images": [big]})])
+            client.execute("fake-modular", [pictures().model_copy(update={"images": [big]})])
         long = passage().model_copy(update={"tokens": [(0, 3)] * 41})
-        (refused,) = asking.execute("fake-modular", [long]).executions
+        (refused,) = client.execute("fake-modular", [long]).executions
         assert refused == ItemError(
             id="a", error="invalid_item", message="passage: the item has 41 tokens; at most 40 are taken"
         )
 
-    def test_the_client_refuses_what_is_no_request(self, asking):
+    def test_the_client_refuses_what_is_no_request(self, client):
         with pytest.raises(InvalidRequest, match="two items have the id 'a'"):
-            asking.execute("fake-modular", [pictures("a"), passage("a")])
+            client.execute("fake-modular", [pictures("a"), passage("a")])
 
     def test_what_is_no_image_names_its_field(self, server):
         body = {"system": "fake-modular", "items": [
@@ -220,14 +223,14 @@ class TestExecute:
         assert answer.status_code == 422
         assert answer.json()["field"] == "items.0.images.0.data"
 
-    def test_an_answer_to_other_items_is_none(self, monkeypatch, asking, server):
+    def test_an_answer_to_other_items_is_none(self, monkeypatch, client, server):
         async def other(request: ExecuteRequest, request_id: str):
             return await original(request.model_copy(update={"items": request.items[::-1]}), request_id)
 
         original = server.service.answer
         monkeypatch.setattr(server.service, "answer", other)
         with pytest.raises(BadResponse, match="'b' in the place of 'a'"):
-            asking.execute("fake-modular", [pictures("a"), pictures("b")])
+            client.execute("fake-modular", [pictures("a"), pictures("b")])
 
 
 class TestBatches:
@@ -271,8 +274,8 @@ class TestLoading:
 
         sources_ = {"broken": Source(Broken, AvailableSystem(kind="modular"))}
         with FakeModelServer(sources=sources_, preload=False) as running, running.client() as client:
-            told = {one.name: one.kind for one in client.systems().systems}
-            assert told["broken"] == "modular"  # before it was ever loaded
+            kinds = {info.name: info.kind for info in client.systems().systems}
+            assert kinds["broken"] == "modular"  # before it was ever loaded
             with pytest.raises(LoadFailed, match="program"):
                 client.execute("broken", [pictures()])
 

@@ -1,4 +1,7 @@
-"""What a caller sees of a server's failures: each is a typed error. All servers here are real processes."""
+"""A caller sees a typed error for each failure of a server.
+
+All servers here are real processes.
+"""
 
 import json
 import os
@@ -56,7 +59,10 @@ class Served:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory) -> Iterator[Served]:
-    """A server of hungry classes and of triplets, trained systems of which its memory holds one."""
+    """A server of hungry classes and of three equal trained systems.
+
+    Its memory holds one of the trained systems.
+    """
     folder = tmp_path_factory.mktemp("failures")
     (folder / "hungry.py").write_text(HUNGRY)
     for twin in "abc":
@@ -85,7 +91,7 @@ def answered(client: ModelClient, system: str) -> str:
 class TestOutOfMemory:
     def test_a_batch_that_is_too_big_is_halved_until_it_fits(self, served):
         outcomes = served.client.predict("hungry", [item(str(n)) for n in range(9)]).predictions
-        assert [one.answer for one in outcomes] == [str(n) for n in range(9)]
+        assert [prediction.answer for prediction in outcomes] == [str(n) for n in range(9)]
 
     @pytest.mark.parametrize(
         ("question", "reason"),
@@ -100,8 +106,8 @@ class TestOutOfMemory:
     ):
         items = [item(str(n), question=question if n == 3 else "Who?") for n in range(6)]
         outcomes = served.client.predict("hungry", items).predictions
-        failed = [one for one in outcomes if isinstance(one, ItemError)]
-        assert [(one.id, one.error) for one in failed] == [("3", "out_of_memory")]
+        failed = [outcome for outcome in outcomes if isinstance(outcome, ItemError)]
+        assert [(failure.id, failure.error) for failure in failed] == [("3", "out_of_memory")]
         assert failed[0].message.startswith(f"hungry ran out of memory on this item alone: {reason}")
 
     def test_a_system_that_does_not_fit_is_told_so_and_the_others_go_on(self, served):
@@ -121,7 +127,7 @@ class TestDamagedCheckpoint:
             with pytest.raises(UnreadableWeights, match=file):
                 served.client.predict(system, [item("x")])
         answered(served.client, "c")
-        loaded = {one.name: one.loaded for one in served.client.systems().systems}
+        loaded = {info.name: info.loaded for info in served.client.systems().systems}
         assert (loaded[system], loaded["c"]) == (False, True)
 
 
@@ -156,10 +162,10 @@ class TestKilledInMidBatch:
     def test_when_it_stays_away_every_caller_gets_unavailable(self, mortal):
         with mortal(0) as server, ModelClient(server.url, retry=Retry(total=0.3)) as client:
             with ThreadPoolExecutor(4) as pool:
-                asked = [
+                futures = [
                     pool.submit(client.predict, "fake", [item(str(n), question="kill?")]) for n in range(4)
                 ]
-                for future in asked:
+                for future in futures:
                     with pytest.raises(Unavailable, match="cannot be reached"):
                         future.result()
             assert server.process.wait(10) == -signal.SIGKILL
@@ -170,12 +176,12 @@ class TestKilledInMidBatch:
             ModelClient(first.url, retry=Retry(total=60)) as client,
             ThreadPoolExecutor(1) as pool,
         ):
-            asked = pool.submit(client.predict, "fake", [item(n, question="kill?") for n in "abc"])
+            future = pool.submit(client.predict, "fake", [item(n, question="kill?") for n in "abc"])
             assert first.process.wait(10) == -signal.SIGKILL
             with mortal(first.url.rpartition(":")[2]):
-                found = asked.result()
-        assert [one.id for one in found.predictions] == list("abc")
-        assert all(isinstance(one, QAPrediction) for one in found.predictions)
+                response = future.result()
+        assert [prediction.id for prediction in response.predictions] == list("abc")
+        assert all(isinstance(prediction, QAPrediction) for prediction in response.predictions)
 
 
 # Its system takes a minute to load.
@@ -202,12 +208,12 @@ class TestEndDuringALoad:
             with ModelClient(url, retry=NO_RETRY) as client, ThreadPoolExecutor(1) as pool:
                 if load == "first-use":
                     client.wait_ready(10)
-                asked = pool.submit(client.predict, "slow", [item("a")])
+                future = pool.submit(client.predict, "slow", [item("a")])
                 # Refused at the start, and waiting for the system where it loads on first use.
-                eventually(lambda: asked.done() or waiting(url) == 1)
+                eventually(lambda: future.done() or waiting(url) == 1)
                 process.send_signal(signal.SIGTERM)
                 words = {"start": "is loading its systems", "first-use": "is shutting down"}[load]
                 with pytest.raises(Unavailable, match=words) as caught:
-                    asked.result()
+                    future.result()
                 assert caught.value.retry_after is not None
             assert process.wait(10) == 0  # and not after the 20 s that there are for what is under way

@@ -21,22 +21,24 @@ ITEMS = st.builds(
     QAItem,
     id=st.just("a"),
     question=st.text("aA isW?", min_size=1, max_size=20),
-    context=st.lists(st.tuples(TEXT, st.lists(TEXT, max_size=3)), max_size=3, unique_by=lambda one: one[0]),
+    context=st.lists(
+        st.tuples(TEXT, st.lists(TEXT, max_size=3)), max_size=3, unique_by=lambda article: article[0]
+    ),
 )
 
 
 def predicted(question: str, system: FakeSystem | None = None) -> QAPrediction:
-    one = QAItem(id="a", question=question, context=CONTEXT)
-    (prediction,) = (system or FakeSystem()).predict([one])
+    qa_item = QAItem(id="a", question=question, context=CONTEXT)
+    (prediction,) = (system or FakeSystem()).predict([qa_item])
     return prediction
 
 
 class TestFakeSystem:
     def test_it_works(self):
-        found = predicted("Who founded the band Velvet Harbour?")
-        assert found.answer == "Ostmark"
-        assert found.type == "span"
-        assert found.facts == [("Velvet Harbour", 0), ("Velvet Harbour", 1)]
+        prediction = predicted("Who founded the band Velvet Harbour?")
+        assert prediction.answer == "Ostmark"
+        assert prediction.type == "span"
+        assert prediction.facts == [("Velvet Harbour", 0), ("Velvet Harbour", 1)]
 
     @pytest.mark.parametrize(
         ("question", "answer"),
@@ -47,34 +49,36 @@ class TestFakeSystem:
         ],
     )
     def test_questions_with_a_verb_in_front(self, question, answer):
-        found = predicted(question)
-        assert (found.answer, found.type, found.location) == (answer, answer, None)
+        prediction = predicted(question)
+        assert (prediction.answer, prediction.type, prediction.location) == (answer, answer, None)
 
     def test_the_answer_may_lie_outside_the_explanation(self):
         """LocA needs both cases."""
-        found = predicted("In what place is it known when she painted oceans?", FakeSystem(threshold=0.9))
-        assert found.location is not None
-        assert found.location.first not in found.facts
+        prediction = predicted(
+            "In what place is it known when she painted oceans?", FakeSystem(threshold=0.9)
+        )
+        assert prediction.location is not None
+        assert prediction.location.first not in prediction.facts
 
     @given(ITEMS)
-    def test_predictions_are_consistent(self, one):
-        (found,) = FakeSystem().predict([one])
-        sentences = {(title, i): text for title, texts in one.context for i, text in enumerate(texts)}
-        assert found.fact_probabilities is not None
-        assert [fact.fact for fact in found.fact_probabilities] == list(sentences)
-        probability = {fact.fact: fact.probability for fact in found.fact_probabilities}
-        assert found.threshold is not None
-        assert set(found.facts) == {fact for fact, p in probability.items() if p > found.threshold}
-        assert found.facts == sorted(found.facts, key=lambda fact: -probability[fact])
-        if found.location is not None:
-            assert found.location.first is not None
-            sentence = sentences[found.location.first]
-            assert sentence[found.location.start : found.location.end] == found.answer
+    def test_predictions_are_consistent(self, qa_item):
+        (prediction,) = FakeSystem().predict([qa_item])
+        sentences = {(title, i): text for title, texts in qa_item.context for i, text in enumerate(texts)}
+        assert prediction.fact_probabilities is not None
+        assert [fact.fact for fact in prediction.fact_probabilities] == list(sentences)
+        probability = {fact.fact: fact.probability for fact in prediction.fact_probabilities}
+        assert prediction.threshold is not None
+        assert set(prediction.facts) == {fact for fact, p in probability.items() if p > prediction.threshold}
+        assert prediction.facts == sorted(prediction.facts, key=lambda fact: -probability[fact])
+        if prediction.location is not None:
+            assert prediction.location.first is not None
+            sentence = sentences[prediction.location.first]
+            assert sentence[prediction.location.start : prediction.location.end] == prediction.answer
 
     def test_removing_the_answer_changes_it(self):
         """FaRM needs answers that depend on the context."""
-        one = QAItem(id="a", question="Who founded the band Velvet Harbour?", context=CONTEXT[1:])
-        assert FakeSystem().predict([one])[0].answer != predicted(one.question).answer
+        qa_item = QAItem(id="a", question="Who founded the band Velvet Harbour?", context=CONTEXT[1:])
+        assert FakeSystem().predict([qa_item])[0].answer != predicted(qa_item.question).answer
 
     def test_the_revision_tells_settings_apart(self):
         revisions = {FakeSystem(name, threshold=t).revision for name in "ab" for t in (0.1, 0.2)}
@@ -86,7 +90,7 @@ class TestFakeModelServer:
     def test_several_systems(self):
         strict = FakeSystem("b", threshold=0.9)
         with FakeModelServer(FakeSystem("a"), strict) as server, server.client() as client:
-            assert [one.name for one in client.systems().systems] == ["a", "b"]
+            assert [info.name for info in client.systems().systems] == ["a", "b"]
             assert client.predict("b", [item("x")]).revision == strict.revision
 
     def test_an_outage_lasts_as_long_as_its_block(self):

@@ -26,11 +26,14 @@ JSON = {"Content-Type": "application/json"}
 
 
 def body(*items: QAItem, system: str = "fake", **more: object) -> dict[str, object]:
-    return {"system": system, "items": [one.model_dump() for one in items], **more}
+    return {"system": system, "items": [question.model_dump() for question in items], **more}
 
 
 def error(response: httpx.Response) -> ErrorBody:
-    """The error of a response; every one must have the declared form and say its request id."""
+    """Return the error of a response.
+
+    Every error must have the declared form and give its request ID.
+    """
     assert response.headers["x-request-id"]
     return ErrorBody.model_validate_json(response.content)
 
@@ -98,24 +101,29 @@ class TestPredict:
         whole = json.dumps(body(item("a"), item("b"))).encode()
         expected = http.post("/v1/predict", content=whole, headers=JSON)
         parts = iter([whole[:20], whole[20:31], whole[31:]])
-        others = (
+        responses = (
             http.post("/v1/predict", content=parts, headers=JSON),
             http.post(
                 "/v1/predict", content=whole, headers={"Content-Type": "Application/JSON; charset=utf-8"}
             ),
             http.post("/v1/predict", content=b" " + whole + b"\n", headers=JSON),
         )
-        for other in others:
-            assert other.status_code == 200
-            assert other.json() == expected.json()
-            assert other.headers["content-type"] == expected.headers["content-type"]
+        for response in responses:
+            assert response.status_code == 200
+            assert response.json() == expected.json()
+            assert response.headers["content-type"] == expected.headers["content-type"]
 
     def test_a_bad_item_is_an_error_in_its_place_and_the_others_are_predicted(self, http):
         items = [item("a"), item("b", question=INVALID), item("c", question=FAILS), item("d")]
-        found = http.post("/v1/predict", json=body(*items)).json()["predictions"]
-        assert [one.get("error") for one in found] == [None, "invalid_item", "prediction_failed", None]
-        assert found[1]["message"] == f"question: the question holds {INVALID}"
-        assert [one["id"] for one in found] == list("abcd")
+        outcomes = http.post("/v1/predict", json=body(*items)).json()["predictions"]
+        assert [outcome.get("error") for outcome in outcomes] == [
+            None,
+            "invalid_item",
+            "prediction_failed",
+            None,
+        ]
+        assert outcomes[1]["message"] == f"question: the question holds {INVALID}"
+        assert [outcome["id"] for outcome in outcomes] == list("abcd")
 
     def test_an_item_longer_than_a_batch_is_refused_by_itself(self):
         with FakeModelServer(limits=ServerLimits(batch=BatchLimits(item_tokens=50))) as server:
@@ -126,8 +134,8 @@ class TestPredict:
 
     def test_an_item_without_context_is_predicted(self, http):
         empty = QAItem(id="a", question="Who?", context=[])
-        (found,) = http.post("/v1/predict", json=body(empty)).json()["predictions"]
-        assert found["facts"] == []
+        (prediction,) = http.post("/v1/predict", json=body(empty)).json()["predictions"]
+        assert prediction["facts"] == []
 
     def test_a_check_that_breaks_costs_only_its_item(self):
         class Broken(FakeSystem):
@@ -136,8 +144,8 @@ class TestPredict:
 
         with FakeModelServer(Broken()) as server:
             response = httpx.post(f"{server.url}/v1/predict", json=body(item("a"), item("b")))
-        found = response.json()["predictions"]
-        assert [one.get("error") for one in found] == [None, "prediction_failed"]
+        outcomes = response.json()["predictions"]
+        assert [outcome.get("error") for outcome in outcomes] == [None, "prediction_failed"]
 
 
 class TestBadRequests:
@@ -167,16 +175,16 @@ class TestBadRequests:
     )  # fmt: skip
     def test_each_names_its_field(self, http, content, status, field, words):
         response = http.post("/v1/predict", content=content, headers=JSON)
-        found = error(response)
-        assert (response.status_code, found.field) == (status, field)
-        assert words in found.message
-        assert found.error == ("schema_mismatch" if status == 409 else "invalid_request")
+        problem = error(response)
+        assert (response.status_code, problem.field) == (status, field)
+        assert words in problem.message
+        assert problem.error == ("schema_mismatch" if status == 409 else "invalid_request")
 
     def test_an_unknown_field_of_any_length_makes_a_short_answer(self, http):
         content = b'{"' + b"k" * 100_000 + b'": 1, ' + json.dumps(body(item("a")))[1:].encode()
-        found = error(http.post("/v1/predict", content=content, headers=JSON))
-        assert found.field is not None
-        assert 1_000 < len(found.field) < 2_100
+        problem = error(http.post("/v1/predict", content=content, headers=JSON))
+        assert problem.field is not None
+        assert 1_000 < len(problem.field) < 2_100
 
     def test_the_form_without_its_content_type_is_refused(self, http):
         response = http.post(
@@ -195,9 +203,9 @@ class TestBadRequests:
         assert response.status_code == 404
         assert error(response).message == "no system 'nobody' is served; served: fake"
 
-    @pytest.mark.parametrize("value", ["0", "-1", "nan", "soon", "1e9"])
-    def test_a_deadline_that_is_none(self, http, value):
-        response = http.post("/v1/predict", json=body(item("a")), headers={"X-Timeout-Seconds": value})
+    @pytest.mark.parametrize("seconds", ["0", "-1", "nan", "soon", "1e9"])
+    def test_a_deadline_that_is_none(self, http, seconds):
+        response = http.post("/v1/predict", json=body(item("a")), headers={"X-Timeout-Seconds": seconds})
         assert response.status_code == 422
         assert error(response).field == "X-Timeout-Seconds"
 
@@ -287,11 +295,11 @@ class TestQueue:
 
     def test_requests_of_many_callers_share_batches(self, gated):
         first = gated.occupy()
-        others = [gated.start(item(str(n))) for n in range(8)]
+        futures = [gated.start(item(str(n))) for n in range(8)]
         eventually(lambda: gated.waiting == 8)
         gated.system.gate.set()
-        found = {future.result().json()["predictions"][0]["id"] for future in [first, *others]}
-        assert found == {"busy", *map(str, range(8))}
+        ids = {future.result().json()["predictions"][0]["id"] for future in [first, *futures]}
+        assert ids == {"busy", *map(str, range(8))}
         assert len(gated.system.batches) == 2
 
     def test_expired_work_is_dropped_and_answered_504(self, gated):
@@ -348,8 +356,8 @@ class TestManyCallers:
         assert set(by_status) == {200, 503, 504}
         for number, response in enumerate(responses):
             if response.status_code == 200:
-                (one,) = response.json()["predictions"]
-                assert (one["id"], "answer" in one) == (str(number), True)
+                (prediction,) = response.json()["predictions"]
+                assert (prediction["id"], "answer" in prediction) == (str(number), True)
             elif response.status_code == 503:
                 assert error(response).error == "overloaded"
                 assert 1 <= int(response.headers["Retry-After"]) <= 60
@@ -425,15 +433,15 @@ class TestObservation:
     def test_a_request_id_is_echoed(self, http):
         assert http.get("/health", headers={"X-Request-ID": "page-7.a"}).headers["x-request-id"] == "page-7.a"
 
-    @pytest.mark.parametrize("given", ["", "a b", "x" * 129, 'a"b'])
-    def test_a_request_id_that_could_spoil_the_log_is_replaced(self, http, given):
-        found = http.get("/health", headers={"X-Request-ID": given}).headers["x-request-id"]
-        assert len(found) == 32
+    @pytest.mark.parametrize("request_id", ["", "a b", "x" * 129, 'a"b'])
+    def test_a_request_id_that_could_spoil_the_log_is_replaced(self, http, request_id):
+        replacement = http.get("/health", headers={"X-Request-ID": request_id}).headers["x-request-id"]
+        assert len(replacement) == 32
 
     def test_one_line_a_request_without_texts(self, http, caplog):
         def requests() -> list[dict[str, object]]:
             # A line is written after its answer, so that of the test before may come only now.
-            lines = [vars(one)["fields"] for one in caplog.records if one.getMessage() == "request"]
+            lines = [vars(record)["fields"] for record in caplog.records if record.getMessage() == "request"]
             return [line for line in lines if line["path"] != "/health"]
 
         with caplog.at_level(logging.DEBUG, logger="modelserver"):
@@ -442,16 +450,16 @@ class TestObservation:
             http.get("/secret")
             eventually(lambda: len(requests()) == 3)
         lines = requests()
-        assert [(one["path"], one["status"]) for one in lines] == [
+        assert [(line["path"], line["status"]) for line in lines] == [
             ("/v1/predict", 200), ("/v1/predict", 404), ("other", 404),
         ]  # fmt: skip
         assert (lines[0]["system"], lines[0]["items"]) == ("fake", 1)
-        assert "secret" not in str([vars(one) for one in caplog.records])
+        assert "secret" not in str([vars(record) for record in caplog.records])
 
     def test_the_request_id_reaches_the_batch(self, http, caplog):
         with caplog.at_level(logging.DEBUG, logger="modelserver"):
             http.post("/v1/predict", json=body(item("a")), headers={"X-Request-ID": "from-the-page"})
-        (batch,) = [vars(one)["fields"] for one in caplog.records if one.getMessage() == "batch"]
+        (batch,) = [vars(record)["fields"] for record in caplog.records if record.getMessage() == "batch"]
         assert batch["request_ids"] == ("from-the-page",)
 
     def test_metrics(self):
@@ -486,7 +494,7 @@ class TestObservation:
         response = http.post("/v1/predict", json=body(item("a")))
         assert (response.status_code, error(response).error) == (500, "internal_error")
         assert "secret" not in response.text
-        assert "secret" not in str([vars(one) for one in caplog.records])
+        assert "secret" not in str([vars(record) for record in caplog.records])
 
     def test_the_interface_is_described(self, http):
         described = http.get("/openapi.json").json()

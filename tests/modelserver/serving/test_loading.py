@@ -1,4 +1,7 @@
-"""From what the command line names to loaded systems: devices, half precision, translation."""
+"""Systems named on the command line are loaded.
+
+The tests check devices, half precision and translation.
+"""
 
 import logging
 from collections.abc import Sequence
@@ -27,16 +30,16 @@ class Multiplying(FakeSystem):
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
         kind = str(self.model(torch.ones(1, 2)).dtype).removeprefix("torch.")
-        return [QAPrediction(id=one.id, answer=kind, facts=[]) for one in items]
+        return [QAPrediction(id=question.id, answer=kind, facts=[]) for question in items]
 
 
 def test_it_works():
-    found = list_sources(
+    sources = list_sources(
         select_local_specs(parse("qi2019,again=qi2019:" + str(WEIGHTS / "qi2019"))), Hardware()
     )
-    first, again = (found[name].load() for name in ("qi2019", "again"))
+    first, again = (sources[name].load() for name in ("qi2019", "again"))
     assert (first.name, again.name, first.revision) == ("qi2019", "again", again.revision)
-    assert found["qi2019"].about.description == first.description
+    assert sources["qi2019"].about.description == first.description
 
 
 def test_without_a_choice_all_with_shipped_weights_are_served():
@@ -79,17 +82,17 @@ def test_half_precision_is_computed_and_said_in_the_revision():
 class TestCompile:
     @pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # torch's own
     def test_an_encoder_is_translated(self, bert_folder):
-        found = list_sources(
+        system = list_sources(
             select_local_specs(parse(f"bert=extractive-qa:{bert_folder}")), Hardware(compiled=True)
         )["bert"].load()
-        assert vars(vars(found)["_inner"])["model"]._compiled_call_impl is not None
+        assert vars(vars(system)["_inner"])["model"]._compiled_call_impl is not None
 
     def test_a_recurrent_system_is_not_and_the_log_says_why(self, caplog):
         with caplog.at_level(logging.WARNING):
-            found = list_sources(select_local_specs(parse("qi2019")), Hardware(compiled=True))[
+            system = list_sources(select_local_specs(parse("qi2019")), Hardware(compiled=True))[
                 "qi2019"
             ].load()
-        model = vars(vars(found)["_inner"])["model"]
-        assert all(one._compiled_call_impl is None for one in model.modules())
-        (record,) = [one for one in caplog.records if one.getMessage() == "not compiled"]
+        model = vars(vars(system)["_inner"])["model"]
+        assert all(part._compiled_call_impl is None for part in model.modules())
+        (record,) = [record for record in caplog.records if record.getMessage() == "not compiled"]
         assert record.fields == {"system": "qi2019", "reason": "it has no encoder of transformers"}

@@ -1,4 +1,4 @@
-"""Tests of which systems are in memory, with toy systems of declared sizes."""
+"""Tests of the systems in memory, with toy systems of declared sizes."""
 
 import asyncio
 import gc
@@ -31,7 +31,9 @@ class Heavy(FakeSystem):
         self.weight_bytes = size
 
     def predict(self, items: Sequence[QAItem]) -> list[QAPrediction]:
-        return [QAPrediction(id=one.id, answer=f"{self.name} {one.id}", facts=[]) for one in items]
+        return [
+            QAPrediction(id=question.id, answer=f"{self.name} {question.id}", facts=[]) for question in items
+        ]
 
 
 class TestWeightBytes:
@@ -56,7 +58,10 @@ def with_cache(
     max_bytes: int | None = None,
     computing: Callable[[str], bool] = lambda _: False,
 ) -> None:
-    """Run a scenario with a cache of Heavy systems, and the changes that it reports."""
+    """Run a scenario with a cache of Heavy systems.
+
+    The scenario gets the cache and the changes that it reports.
+    """
 
     async def run() -> None:
         changes: list[Change] = []
@@ -80,16 +85,16 @@ async def used(cache: ModelCache, *names: str) -> None:
         cache.release(name)
 
 
-def told(changes: Sequence[Change]) -> list[str]:
+def describe_changes(changes: Sequence[Change]) -> list[str]:
     return [f"{change.kind} {change.system}" for change in changes]
 
 
 class TestModelCache:
     def test_it_works(self):
         async def scenario(cache, changes):
-            assert [one.loaded for one in cache.infos()] == [False, False]
+            assert [info.loaded for info in cache.infos()] == [False, False]
             await used(cache, "b", "b", "a")
-            assert told(changes) == ["loaded b", "loaded a"]
+            assert describe_changes(changes) == ["loaded b", "loaded a"]
             assert (cache.loaded_count, cache.used_bytes) == (2, 3)
             assert cache.info("a").revision == Heavy("a").revision
 
@@ -98,7 +103,7 @@ class TestModelCache:
     def test_the_least_recently_used_makes_room(self):
         async def scenario(cache, changes):
             await used(cache, "a", "b", "a", "c")
-            assert told(changes)[2:] == ["unloaded b", "loaded c"]
+            assert describe_changes(changes)[2:] == ["unloaded b", "loaded c"]
             assert cache.info("b").revision == Heavy("b").revision
             assert not cache.info("b").loaded
             assert cache.used_bytes == 20
@@ -108,7 +113,7 @@ class TestModelCache:
     def test_as_many_as_needed_make_room(self):
         async def scenario(cache, changes):
             await used(cache, "a", "b", "big")
-            assert told(changes)[2:] == ["unloaded a", "unloaded b", "loaded big"]
+            assert describe_changes(changes)[2:] == ["unloaded a", "unloaded b", "loaded big"]
 
         with_cache(scenario, {"a": 10, "b": 10, "big": 25}, max_bytes=25)
 
@@ -117,13 +122,13 @@ class TestModelCache:
             await cache.acquire("a")
             waiting = asyncio.create_task(used(cache, "b"))
             await asyncio.sleep(0.05)
-            assert told(changes) == ["loaded a"]
+            assert describe_changes(changes) == ["loaded a"]
             later = asyncio.create_task(used(cache, "a"))  # comes after those who wait for the room
             await asyncio.sleep(0.05)
             assert not later.done()
             cache.release("a")
             await asyncio.gather(waiting, later)
-            assert told(changes)[1:] == ["unloaded a", "loaded b", "unloaded b", "loaded a"]
+            assert describe_changes(changes)[1:] == ["unloaded a", "loaded b", "unloaded b", "loaded a"]
 
         with_cache(scenario, {"a": 10, "b": 10}, max_bytes=10)
 
@@ -137,7 +142,7 @@ class TestModelCache:
                     assert go.wait(10)
 
         async def run() -> None:
-            # How much they take is known only once they are loaded.
+            # The bytes that they take are known only once they are loaded.
             cache = ModelCache({name: Source(lambda name=name: Slow(name)) for name in "ab"}, max_bytes=10)
             working = asyncio.create_task(cache.run())
             await cache.acquire("a")
@@ -165,7 +170,7 @@ class TestModelCache:
             await asyncio.sleep(0.05)
             cache.release("b")
             await waiting
-            assert told(changes)[2:] == ["unloaded b", "loaded c"]
+            assert describe_changes(changes)[2:] == ["unloaded b", "loaded c"]
             await used(cache, "a")  # it was never put down
 
         with_cache(scenario, {"a": 10, "b": 10, "c": 10}, max_bytes=20)
@@ -177,7 +182,7 @@ class TestModelCache:
             await used(cache, "a")
             waiting = asyncio.create_task(used(cache, "b"))
             await asyncio.sleep(0.05)
-            assert told(changes) == ["loaded a"]
+            assert describe_changes(changes) == ["loaded a"]
             busy.clear()
             cache.notify()
             await waiting
@@ -193,7 +198,7 @@ class TestModelCache:
             await used(cache, "a")
             cache.release("a")
             await asyncio.sleep(0.05)
-            assert told(changes) == ["loaded a"]
+            assert describe_changes(changes) == ["loaded a"]
             await used(cache, "b")
 
         with_cache(scenario, {"a": 10, "b": 10}, max_bytes=10)
@@ -203,15 +208,15 @@ class TestModelCache:
             await used(cache, "a")
             with pytest.raises(LoadFailed, match="big takes 30 bytes, more than the 25 that are allowed"):
                 await cache.acquire("big")
-            assert told(changes) == ["loaded a"]
+            assert describe_changes(changes) == ["loaded a"]
 
         with_cache(scenario, {"a": 10, "big": 30}, max_bytes=25)
 
     def test_filling_loads_each_once_and_keeps_what_has_room(self):
         async def scenario(cache, changes):
             await cache.load_all()
-            assert told(changes) == ["loaded a", "loaded b", "unloaded a", "loaded c"]
-            assert all(one.revision for one in cache.infos())
+            assert describe_changes(changes) == ["loaded a", "loaded b", "unloaded a", "loaded c"]
+            assert all(info.revision for info in cache.infos())
 
         with_cache(scenario, {"a": 10, "b": 10, "c": 10}, max_bytes=20)
 
@@ -318,7 +323,9 @@ class TestService:
                 items = [item(f"{number}-{part}") for part in range(3)]
                 response = client.predict(name, items)
                 assert response.system == name
-                return [one.answer for one in response.predictions] == [f"{name} {one.id}" for one in items]
+                return [prediction.answer for prediction in response.predictions] == [
+                    f"{name} {question.id}" for question in items
+                ]
 
             assert all(pool.map(ask, range(60)))
             assert server.service.cache.loaded_count == 1
@@ -346,7 +353,7 @@ class TestService:
             with pytest.raises(Unavailable, match="deadline"):
                 hurried.result()
             assert not waiting.done()
-            assert {one.name: one.loaded for one in client.systems().systems} == {
+            assert {info.name: info.loaded for info in client.systems().systems} == {
                 "quick": True, "slow": False,
             }  # fmt: skip
             gate.set()
@@ -381,11 +388,11 @@ class TestService:
         ):
             with pytest.raises(Unavailable):  # it goes on computing for nobody
                 client.predict("gated", [item("a")], timeout=0.3)
-            asked = pool.submit(client.predict, "other", [item("b")])
+            future = pool.submit(client.predict, "other", [item("b")])
             time.sleep(0.1)
             assert client.systems().systems[0].loaded
             gated.gate.set()
-            assert asked.result().system == "other"
+            assert future.result().system == "other"
             assert not client.systems().systems[0].loaded
 
     def test_loading_on_request(self):

@@ -71,7 +71,7 @@ class Answer(BaseHTTPRequestHandler):
         self.logins.append(self.headers["Authorization"])
         items = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["items"]
         body: dict[str, Any] = {"revision": "v1"}
-        body["predictions"] = [{"id": each["id"], "answer": "B"} for each in items]
+        body["predictions"] = [{"id": item["id"], "answer": "B"} for item in items]
         content = json.dumps(body).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(content)))

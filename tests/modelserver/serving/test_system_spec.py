@@ -23,7 +23,7 @@ def test_each_form(text, choice):
 
 
 def test_a_list_keeps_its_order_and_empty_parts_are_nothing():
-    assert [one.name for one in parse("b=x, a ,c=f.py:C,")] == ["b", "a", "c"]
+    assert [spec.name for spec in parse("b=x, a ,c=f.py:C,")] == ["b", "a", "c"]
 
 
 def test_a_folder_that_is_there_may_have_a_colon(tmp_path):

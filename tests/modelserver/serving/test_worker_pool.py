@@ -1,4 +1,7 @@
-"""Systems in processes of their own: real ones, around classes that say where they are and how they end."""
+"""Systems in real processes of their own.
+
+Their classes say where they are and how they end.
+"""
 
 import asyncio
 import json
@@ -140,14 +143,14 @@ def processes(file: Path) -> Iterator[WorkerPool]:
 
 
 @pytest.fixture(scope="module")
-def place(processes: WorkerPool) -> Any:
+def system(processes: WorkerPool) -> Any:
     return processes.load("place")
 
 
 def answers(system: Any, *items: QAItem) -> list[str]:
-    found = system.predict(items)
-    assert all(isinstance(one, QAPrediction) for one in found), found
-    return [one.answer for one in found]
+    predictions = system.predict(items)
+    assert all(isinstance(prediction, QAPrediction) for prediction in predictions), predictions
+    return [prediction.answer for prediction in predictions]
 
 
 def at_once(*calls: Callable[[], Any]) -> list[Any]:
@@ -160,9 +163,9 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
 
     async def run() -> list[Any]:
         threads = ModelThreads(len(calls))
-        found = await asyncio.gather(*(threads.call(partial(begun, call)) for call in calls))
+        outputs = await asyncio.gather(*(threads.call(partial(begun, call)) for call in calls))
         assert threads.stop(within=5)
-        return found
+        return outputs
 
     return asyncio.run(run())
 
@@ -174,30 +177,30 @@ def alive(pid: int) -> bool:
         return False
 
 
-def test_it_works(processes, place):
+def test_it_works(processes, system):
     assert set(processes.sources()) == {"place", "torn", "late", "deadly", "counted"}
-    assert (place.name, place.description) == (
+    assert (system.name, system.description) == (
         "place",
         "Answers with its process; some questions end it, and one waits for a file.",
     )
-    (pid,) = answers(place, item("a"))
+    (pid,) = answers(system, item("a"))
     assert int(pid) != os.getpid()
-    assert answers(place, item("b"), item("c")) == [pid, pid]
+    assert answers(system, item("b"), item("c")) == [pid, pid]
 
 
-def test_each_model_thread_has_a_process_of_its_own(place):
-    one, other = at_once(*[lambda: answers(place, item("a"))] * 2)
-    assert one != other
+def test_each_model_thread_has_a_process_of_its_own(system):
+    first, second = at_once(*[lambda: answers(system, item("a"))] * 2)
+    assert first != second
 
 
-def test_each_process_computes_on_its_own_device(place):
-    found = at_once(*[lambda: answers(place, item("a", question="device?"))] * 2)
-    assert sorted(found) == [["cpu:0"], ["cpu:1"]]
+def test_each_process_computes_on_its_own_device(system):
+    devices = at_once(*[lambda: answers(system, item("a", question="device?"))] * 2)
+    assert sorted(devices) == [["cpu:0"], ["cpu:1"]]
 
 
-def test_models_of_transformers_are_imported_for_systems_that_have_one(place):
+def test_models_of_transformers_are_imported_for_systems_that_have_one(system):
     """They take a process longer than torch does."""
-    assert answers(place, item("a", question="models?")) == ["False"]
+    assert answers(system, item("a", question="models?")) == ["False"]
 
 
 def test_where_words_are_all_that_a_system_reads_items_are_looked_at_here():
@@ -239,13 +242,13 @@ class TestLoading:
         assert int(answers(again, item("a"))[0]) > before
         again.unload()
 
-    def test_what_one_process_cannot_load_is_loaded_into_none(self, processes, place):
+    def test_what_one_process_cannot_load_is_loaded_into_none(self, processes, system):
         with pytest.raises(
             UnusableSystem, match="class Torn: it cannot be created: ValueError: one is enough"
         ):
             processes.load("torn")
-        assert not any("torn" in one.start().loaded for one in processes.processes)
-        answers(place, item("a"))
+        assert not any("torn" in process.start().loaded for process in processes.processes)
+        answers(system, item("a"))
 
     def test_files_that_change_between_two_loads_are_loaded_into_none(self):
         class Loading(WorkerProcess):
@@ -259,11 +262,11 @@ class TestLoading:
                 self.unloaded = name
 
         processes = WorkerPool([], [])
-        both = [Loading("r1"), Loading("r2")]
-        processes.processes = list(both)
+        workers = [Loading("r1"), Loading("r2")]
+        processes.processes = list(workers)
         with pytest.raises(LoadFailed, match="one was changed while it was loaded"):
             processes.load("one")
-        assert [one.unloaded for one in both] == ["one", "one"]
+        assert [worker.unloaded for worker in workers] == ["one", "one"]
 
     def test_what_ends_the_process_that_loads_it_is_said(self, processes, monkeypatch):
         monkeypatch.setattr(module, "LOAD_ATTEMPTS", 1)
@@ -289,17 +292,17 @@ class TestLoading:
 
 
 class TestLanes:
-    def test_items_are_looked_at_and_systems_loaded_while_a_batch_computes(self, processes, place, file):
+    def test_items_are_looked_at_and_systems_loaded_while_a_batch_computes(self, processes, system, file):
         with ThreadPoolExecutor(1) as pool:
-            asked = pool.submit(answers, place, item("a", question="wait?"))
+            future = pool.submit(answers, system, item("a", question="wait?"))
             try:
                 eventually(lambda: bool(list(file.parent.glob("waits-*"))))
-                looked = place.check_each([item("b", question="invalid?"), item("c")], 100)
+                looked = system.check_each([item("b", question="invalid?"), item("c")], 100)
                 counted = processes.load("counted")
-                assert not asked.done()
+                assert not future.done()
             finally:
                 (file.parent / "go").touch()
-            assert len(asked.result()) == 1
+            assert len(future.result()) == 1
         (error, _), (none, cost) = looked
         assert (error.error, error.message) == ("invalid_item", "it is invalid")
         assert (none, cost) == (None, 8)
@@ -315,49 +318,49 @@ def test_an_answer_that_cannot_be_handed_on_is_an_error_and_no_silence():
 
 
 class TestEnds:
-    def test_one_that_ended_while_it_did_nothing_is_not_missed(self, processes, place):
-        (pid,) = answers(place, item("a"))
+    def test_one_that_ended_while_it_did_nothing_is_not_missed(self, processes, system):
+        (pid,) = answers(system, item("a"))
         process = processes.processes[0].start().process
         process.kill()
         eventually(lambda: process.poll() is not None)
-        assert answers(place, item("a"), item("b"))[0] != pid
+        assert answers(system, item("a"), item("b"))[0] != pid
 
-    def test_whoever_has_items_looked_at_does_not_notice_either(self, place):
-        assert place.check_each([item("a", question="look once?")], 100) == [(None, 6)]
+    def test_whoever_has_items_looked_at_does_not_notice_either(self, system):
+        assert system.check_each([item("a", question="look once?")], 100) == [(None, 6)]
 
-    def test_an_item_that_ends_it_at_each_look_costs_the_others_nothing(self, place, monkeypatch):
+    def test_an_item_that_ends_it_at_each_look_costs_the_others_nothing(self, system, monkeypatch):
         monkeypatch.setattr(module, "CHECK_ATTEMPTS", 1)
-        (none, _), (error, _) = place.check_each([item("a"), item("b", question="deadly look?")], 100)
+        (none, _), (error, _) = system.check_each([item("a"), item("b", question="deadly look?")], 100)
         assert none is None
         assert error.error == "prediction_failed"
         assert error.message == (
             "place could not check the item: the process ended with status 6, 1 times in a row"
         )
 
-    def test_a_signal_for_all_processes_leaves_it_to_the_server(self, place):
-        (pid,) = answers(place, item("a"))
+    def test_a_signal_for_all_processes_leaves_it_to_the_server(self, system):
+        (pid,) = answers(system, item("a"))
         for number in (signal.SIGTERM, signal.SIGINT):
             os.kill(int(pid), number)
-        assert answers(place, item("a")) == [pid]
+        assert answers(system, item("a")) == [pid]
 
-    def test_an_item_that_ends_it_again_and_again_costs_the_others_nothing(self, place):
-        outcomes = predict_each(place, [item("a"), item("b", question="kill?")])
+    def test_an_item_that_ends_it_again_and_again_costs_the_others_nothing(self, system):
+        outcomes = predict_each(system, [item("a"), item("b", question="kill?")])
         assert isinstance(outcomes[0], QAPrediction)
         assert isinstance(outcomes[1], ItemError)
         assert outcomes[1].error == "prediction_failed"
         assert outcomes[1].message.endswith("the process ended by SIGKILL, twice in a row")
 
-    def test_one_that_hangs_is_ended_and_the_item_named(self, processes, place, monkeypatch):
-        answers(place, item("a"))  # so that it is running and loaded
+    def test_one_that_hangs_is_ended_and_the_item_named(self, processes, system, monkeypatch):
+        answers(system, item("a"))  # so that it is running and loaded
         monkeypatch.setattr(processes.processes[0], "batch_seconds", 3.0)
         started = time.monotonic()
-        (outcome,) = predict_each(place, [item("a", question="hang?")])
+        (outcome,) = predict_each(system, [item("a", question="hang?")])
         assert isinstance(outcome, ItemError)
         assert outcome.error == "prediction_failed"
         assert outcome.message.endswith("was ended after 3 s without an answer, twice in a row")
         assert time.monotonic() - started < 60
         monkeypatch.undo()
-        assert answers(place, item("a"))
+        assert answers(system, item("a"))
 
     def test_behind_a_server_nobody_notices_that_one_was_killed_in_mid_batch(self, file):
         serve = ("modelserver", "serve", "--port", "0", "--processes", "1", "--threads", "2", "--systems")
@@ -365,10 +368,10 @@ class TestEnds:
             run_server(*serve, f"place={file}:Place") as server,
             ModelClient(server.url, retry=Retry(total=0)) as client,
         ):
-            found = client.predict("place", [item("a"), item("b", question="once?"), item("c")])
-            assert all(isinstance(one, QAPrediction) for one in found.predictions)
+            response = client.predict("place", [item("a"), item("b", question="once?"), item("c")])
+            assert all(isinstance(prediction, QAPrediction) for prediction in response.predictions)
             lines = [json.loads(line) for line in server.log.read_text("utf-8").splitlines()]
-            assert [one["reason"] for one in lines if one["event"] == "process_ended"] == [
+            assert [entry["reason"] for entry in lines if entry["event"] == "process_ended"] == [
                 "the process ended by SIGKILL"
             ]
             metrics = httpx.get(f"{server.url}/metrics", trust_env=False).text

@@ -1,4 +1,7 @@
-"""The readers on a Hugging Face encoder: alignment, isolation, independence of batches, folders."""
+"""The readers on a Hugging Face encoder.
+
+The tests check alignment, isolation, independence of batches, and folders.
+"""
 
 import itertools
 import json
@@ -69,14 +72,14 @@ def _logits(system, items, gold=None):
         return system.model(collate([system.features(item) for item in items], CPU), gold)
 
 
-def _close(one, other):
-    torch.testing.assert_close(one, other, rtol=0, atol=2e-5)
+def _close(actual, expected):
+    torch.testing.assert_close(actual, expected, rtol=0, atol=2e-5)
 
 
 def test_it_works(system, items):
     for item, p in zip(items, system.predict(items), strict=True):
         listed = [(title, i) for title, sentences in item.context for i in range(len(sentences))]
-        assert [one.fact for one in p.fact_probabilities] == listed
+        assert [fact.fact for fact in p.fact_probabilities] == listed
         assert p.id == item.id
 
 
@@ -94,14 +97,14 @@ def test_the_first_piece_that_touches_a_word_is_its():
         (1, -1, 0, 4),
         (1, 0, 3, 9),
     ]
-    found = find_first_pieces(np.array(words), np.array(pieces))
-    assert found.tolist() == [0, 2, NO_PIECE, 3, 3, NO_PIECE, 5]
+    first_pieces = find_first_pieces(np.array(words), np.array(pieces))
+    assert first_pieces.tolist() == [0, 2, NO_PIECE, 3, 3, NO_PIECE, 5]
 
 
-@pytest.mark.parametrize("words, pieces, found", [(0, 2, []), (2, 0, [NO_PIECE] * 2)])
-def test_no_word_or_no_piece_is_no_fault(words, pieces, found):
+@pytest.mark.parametrize("words, pieces, expected", [(0, 2, []), (2, 0, [NO_PIECE] * 2)])
+def test_no_word_or_no_piece_is_no_fault(words, pieces, expected):
     rows = np.array([(0, 0, 0, 1), (0, 0, 1, 2)])
-    assert find_first_pieces(rows[:words], rows[:pieces]).tolist() == found
+    assert find_first_pieces(rows[:words], rows[:pieces]).tolist() == expected
 
 
 def test_pieces_of_words_spell_them(encoder_folder):
@@ -136,12 +139,15 @@ def test_a_word_without_a_piece_has_the_vector_zero(encoder_folder, items):
 def test_marks_are_those_of_every_embedder(encoder_folder, items):
     embed = _system("qi2019", encoder_folder).model.embed
     batch = collate([_system("qi2019", encoder_folder).features(item) for item in items], CPU)
-    for one, other in zip(embed(batch), Embedder()(batch), strict=True):
-        assert torch.equal(one[..., 32:], other)
+    for embedded, marks in zip(embed(batch), Embedder()(batch), strict=True):
+        assert torch.equal(embedded[..., 32:], marks)
 
 
 def test_vectors_are_those_of_the_encoder_itself(bert_folder):
-    """An article that fits a window: the same as the model of the library gives for question and text."""
+    """An article that fits a window gets the vectors of the library.
+
+    They are those that the library's model gives for question and text.
+    """
     system = _system("qi2019", bert_folder)
     encoder = encoder_of(bert_folder)
     item = QAItem(id="q", question="Who was born?", context=[("Ada", ["She was born."]), ("B", ["It is."])])
@@ -181,8 +187,8 @@ def test_padding_batch_mates_and_order_change_nothing(system, items):
 def test_a_bound_on_tokens_that_run_together_changes_nothing(system, items, monkeypatch):
     whole = _logits(system, items)
     monkeypatch.setattr("modelserver.systems.contextual.OF_WINDOWS", replace(OF_WINDOWS, tokens=100))
-    for one, other in zip(vars(whole).values(), vars(_logits(system, items)).values(), strict=True):
-        _close(one.float(), other.float())
+    for unbounded, bounded in zip(vars(whole).values(), vars(_logits(system, items)).values(), strict=True):
+        _close(unbounded.float(), bounded.float())
 
 
 def test_articles_do_not_see_each_other(encoder_folder, items):
@@ -190,12 +196,12 @@ def test_articles_do_not_see_each_other(encoder_folder, items):
     item = items[0]
     other = item.model_copy(update={"context": [*item.context[:-1], ("Zorb", ["It is far."])]})
     with torch.inference_mode():
-        (asked, one), (asked_too, two) = (
+        (question, words), (other_question, other_words) = (
             system.model.embed(collate([system.features(i)], CPU)) for i in (item, other)
         )
-    kept = (system.features(item).article < len(item.context) - 1).sum()
-    _close(one[:kept], two[:kept])
-    _close(asked, asked_too)
+    shared = (system.features(item).article < len(item.context) - 1).sum()
+    _close(words[:shared], other_words[:shared])
+    _close(question, other_question)
 
 
 def test_a_long_article_is_read_in_windows_each_piece_once(encoder_folder):
@@ -206,11 +212,14 @@ def test_a_long_article_is_read_in_windows_each_piece_once(encoder_folder):
     encoded = embed.reader.encode(item)
     taken = embed._articles(encoded, np.ones(len(encoded), dtype=bool))
     assert len(taken) > 3
-    read = [one.window.encoded.ids[one.window.start :][one.start : one.end].tolist() for one in taken]
+    read = [
+        reading.window.encoded.ids[reading.window.start :][reading.start : reading.end].tolist()
+        for reading in taken
+    ]
     assert list(itertools.chain(*read)) == encoded.ids.tolist()
-    assert all(embed.reader.length(one.window) <= 48 for one in taken)
+    assert all(embed.reader.length(reading.window) <= 48 for reading in taken)
     overlap = embed.reader.reading.overlap
-    assert all(one.start >= overlap // 2 for one in taken[1:-1])  # each has some text before it
+    assert all(reading.start >= overlap // 2 for reading in taken[1:-1])  # each has some text before it
     assert system.predict([item])[0].id == "q"
 
 
@@ -219,7 +228,10 @@ def _selected(item):
 
 
 def _forced(system, item, selected):
-    """Answer logits when exactly the given facts are selected, whatever the fact head says."""
+    """Return the answer logits when exactly the given facts are selected.
+
+    The fact head has no say.
+    """
     system.model.threshold = 1.0
     features = system.features(item)
     return _logits(system, [item], torch.tensor([fact in selected for fact in features.facts]))
@@ -251,7 +263,10 @@ def test_select_and_forget_answers_from_the_selected_facts_alone(encoder_folder,
 
 
 def test_an_unselected_fact_that_is_gone_changes_no_answer(encoder_folder, items):
-    """Whole sentences after the selected ones, and whole articles before, between and after, are removed."""
+    """Sentences and articles without selected facts are removed.
+
+    They are whole sentences after the selected ones, and whole articles before, between and after.
+    """
     system = _system("select-and-forget", encoder_folder)
     item, selected = items[0], _selected(items[0])
     context = [
@@ -263,13 +278,13 @@ def test_an_unselected_fact_that_is_gone_changes_no_answer(encoder_folder, items
     _answers_alike(_forced(system, item, selected), _forced(system, other, selected))
 
 
-def _answers_alike(one, two):
-    assert one.seen.sum() == two.seen.sum() > 0
-    torch.testing.assert_close(one.type, two.type, rtol=0, atol=2e-6)
+def _answers_alike(actual, expected):
+    assert actual.seen.sum() == expected.seen.sum() > 0
+    torch.testing.assert_close(actual.type, expected.type, rtol=0, atol=2e-6)
     for name in ("start", "end"):
-        a, b = getattr(one, name)[one.seen], getattr(two, name)[two.seen]
+        a, b = getattr(actual, name)[actual.seen], getattr(expected, name)[expected.seen]
         torch.testing.assert_close(a, b, rtol=0, atol=2e-6)
-        assert (getattr(one, name)[~one.seen] < -1e29).all()
+        assert (getattr(actual, name)[~actual.seen] < -1e29).all()
 
 
 def test_a_selected_fact_does_change_the_answer(encoder_folder, items):
@@ -279,8 +294,10 @@ def test_a_selected_fact_does_change_the_answer(encoder_folder, items):
         (title, [CHANGES["other words"](s) if (title, i) in selected else s for i, s in enumerate(sentences)])
         for title, sentences in item.context
     ]
-    one, two = (_forced(system, i, selected) for i in (item, item.model_copy(update={"context": context})))
-    assert not torch.allclose(one.type, two.type, atol=1e-4)
+    original, altered = (
+        _forced(system, i, selected) for i in (item, item.model_copy(update={"context": context}))
+    )
+    assert not torch.allclose(original.type, altered.type, atol=1e-4)
 
 
 def test_nothing_but_selected_pieces_is_given_to_the_encoder_for_the_answer(encoder_folder, items):
@@ -313,7 +330,7 @@ def test_without_a_selected_fact_there_is_no_span(encoder_folder, items):
 def test_poor_contexts_are_answered(system, context):
     prediction = system.predict([QAItem(id="q", question="Where?", context=context)])[0]
     listed = [(title, i) for title, sentences in context for i in range(len(sentences))]
-    assert list(dict.fromkeys(listed)) == [one.fact for one in prediction.fact_probabilities]
+    assert list(dict.fromkeys(listed)) == [fact.fact for fact in prediction.fact_probabilities]
 
 
 @pytest.mark.parametrize(

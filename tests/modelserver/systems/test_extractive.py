@@ -1,4 +1,7 @@
-"""`extractive-qa`: scores of spans from hand-made logits, facts, long contexts, and folders as they come."""
+"""`extractive-qa`: scores of spans, facts, long contexts, and folders.
+
+The scores come from logits made by hand, and the folders are used as they come.
+"""
 
 import json
 import math
@@ -65,42 +68,50 @@ def opened(folder):
     return load(folder, CPU, name="extractive-qa", description="tiny")
 
 
-def alike(one, other):
+def alike(actual, expected):
     """Assert that two predictions differ by rounding at most."""
-    assert (one.answer, one.location, one.facts) == (other.answer, other.location, other.facts)
-    for a, b in zip(one.fact_probabilities, other.fact_probabilities, strict=True):
+    assert (actual.answer, actual.location, actual.facts) == (
+        expected.answer,
+        expected.location,
+        expected.facts,
+    )
+    for a, b in zip(actual.fact_probabilities, expected.fact_probabilities, strict=True):
         assert a.fact == b.fact
         assert a.probability == pytest.approx(b.probability, rel=1e-4, abs=1e-7)
 
 
 class TestItWorks:
     def test_predictions_are_well_formed(self, system, items):
-        for given, p in zip(items, system.predict(items), strict=True):
-            assert p.id == given.id
+        for question, p in zip(items, system.predict(items), strict=True):
+            assert p.id == question.id
             assert p.type == "span"
-            assert [one.fact for one in p.fact_probabilities] == [
-                (title, i) for title, sentences in given.context for i in range(len(sentences))
+            assert [fact.fact for fact in p.fact_probabilities] == [
+                (title, i) for title, sentences in question.context for i in range(len(sentences))
             ]
-            chosen = {one.fact for one in p.fact_probabilities if one.probability > p.threshold}
+            chosen = {fact.fact for fact in p.fact_probabilities if fact.probability > p.threshold}
             assert set(p.facts) == chosen
             where = p.location
             for fact in (where.first, where.last):
                 assert fact is None or fact in chosen
             if where.start is not None:
                 title, index = where.first
-                assert dict(given.context)[title][index][where.start : where.end] == p.answer
+                assert dict(question.context)[title][index][where.start : where.end] == p.answer
 
     def test_the_own_answer_as_target_has_the_probability_of_the_answer(self, system, items):
-        for asked, own in zip(items, system.predict(items), strict=True):
-            (same,) = system.predict([asked.model_copy(update={"target": own.answer})])
-            assert own.target_logprob is None
-            assert same.target_logprob == same.answer_logprob == pytest.approx(own.answer_logprob, abs=1e-4)
-            assert own.answer_logprob < 0
+        for question, prediction in zip(items, system.predict(items), strict=True):
+            (same,) = system.predict([question.model_copy(update={"target": prediction.answer})])
+            assert prediction.target_logprob is None
+            assert (
+                same.target_logprob
+                == same.answer_logprob
+                == pytest.approx(prediction.answer_logprob, abs=1e-4)
+            )
+            assert prediction.answer_logprob < 0
 
     def test_every_item_has_several_windows(self, system, items):
-        for given in items:
-            assert len(system.reader.windows(system.reader.encode(given))) > 3
-            assert system.cost(given) > len(system.reader.encode(given))
+        for question in items:
+            assert len(system.reader.windows(system.reader.encode(question))) > 3
+            assert system.cost(question) > len(system.reader.encode(question))
 
     def test_what_it_refuses(self, system):
         with pytest.raises(InvalidRequest, match="no words"):
@@ -109,11 +120,14 @@ class TestItWorks:
     def test_a_context_without_words(self, system):
         (p,) = system.predict([item(("", ["", " "]))])
         assert (p.answer, p.location, p.facts) == ("", None, [])
-        assert [one.probability for one in p.fact_probabilities] == [0.0, 0.0]
+        assert [fact.probability for fact in p.fact_probabilities] == [0.0, 0.0]
 
 
 def hand_made(context, windows, starts, ends, *, longest=3):
-    """Return the span scores of a context of single letters, from logits by window."""
+    """Return the span scores of a context of single letters.
+
+    They are computed from logits by window.
+    """
     reader = word_reader()
     encoded = reader.encode(item(*context))
     cut = [SimpleNamespace(start=a, end=b) for a, b in windows]
@@ -166,8 +180,8 @@ class TestDecoding:
         assert compute_relevance(scores - scores.max(), encoded) == pytest.approx(
             [1, math.exp(-1), math.exp(-3)]
         )
-        given = item(("", ["a b", "c", "d"]))
-        p = answer_item(given, encoded, scores, THRESHOLD)
+        question = item(("", ["a b", "c", "d"]))
+        p = answer_item(question, encoded, scores, THRESHOLD)
         assert p.answer == "b"
         assert p.facts == [("", 0), ("", 1)]  # exp(-1) = 0.37 exceeds 0.33
         assert p.threshold == THRESHOLD
@@ -188,7 +202,10 @@ class TestDecoding:
 
 
 class PositionFree(torch.nn.Module):
-    """Scores a token by itself alone, wherever it stands; counts what it is given."""
+    """Scores a token by itself alone, wherever it stands.
+
+    It records the shapes of its inputs.
+    """
 
     device = CPU
 
@@ -232,34 +249,34 @@ class TestWindows:
     @pytest.mark.parametrize("window, overlap", [(16, 4), (16, 7), (30, 5)])
     def test_they_give_what_one_window_over_everything_gives(self, window, overlap):
         short, huge = positionless(window, overlap), positionless(5000, 100)
-        given = random_items(40)
-        assert any(len(short.reader.windows(short.reader.encode(one))) > 5 for one in given)
-        assert short.predict(given) == huge.predict(given)
+        questions = random_items(40)
+        assert any(len(short.reader.windows(short.reader.encode(question))) > 5 for question in questions)
+        assert short.predict(questions) == huge.predict(questions)
 
     def test_those_of_several_items_run_together(self):
         system = positionless(16, 4)
-        given = random_items(40)
-        count = sum(len(system.reader.windows(system.reader.encode(one))) for one in given)
-        system.predict(given)
+        questions = random_items(40)
+        count = sum(len(system.reader.windows(system.reader.encode(question))) for question in questions)
+        system.predict(questions)
         assert len(system.model.calls) == 1
         assert system.model.calls[0][0] == count > 40
 
     def test_batches_hold_the_bound_and_everything_once(self):
         lengths = np.random.default_rng(1).integers(1, 50, 200).tolist()
-        found = plan_batches([*lengths, 900], replace(OF_WINDOWS, tokens=400))
-        assert sorted(i for batch in found for i in batch) == list(range(201))
-        assert found[0] == [200]
-        for batch in found[1:]:
+        batches = plan_batches([*lengths, 900], replace(OF_WINDOWS, tokens=400))
+        assert sorted(i for batch in batches for i in batch) == list(range(201))
+        assert batches[0] == [200]
+        for batch in batches[1:]:
             assert len(batch) * max(lengths[i] for i in batch) <= 400
-        rows = sum(len(b) * max(lengths[i] for i in b) for b in found[1:])
+        rows = sum(len(b) * max(lengths[i] for i in b) for b in batches[1:])
         assert rows < 1.2 * sum(lengths)  # little of it is padding
 
 
 class TestMetamorphic:
     def test_batch_mates_and_order_change_nothing(self, system, items):
         together = system.predict(items)
-        for given, expected in zip(items[:8], together, strict=False):
-            alike(system.predict([given])[0], expected)
+        for question, expected in zip(items[:8], together, strict=False):
+            alike(system.predict([question])[0], expected)
         for p, expected in zip(system.predict(items[::-1]), together[::-1], strict=True):
             alike(p, expected)
 
@@ -275,8 +292,8 @@ class TestMetamorphic:
         expected = opened(encoder_folder).predict(items)
         system = opened(encoder_folder)  # that nobody has asked yet
         with ThreadPoolExecutor(4) as pool:
-            for found in pool.map(system.predict, [items] * 8):
-                for p, q in zip(found, expected, strict=True):
+            for predictions in pool.map(system.predict, [items] * 8):
+                for p, q in zip(predictions, expected, strict=True):
                     alike(p, q)
 
 
@@ -284,13 +301,13 @@ class TestFolder:
     def test_loaded_in_another_process_it_predicts_the_same(
         self, bert_folder, roberta_folder, items, tmp_path
     ):
-        (tmp_path / "items.json").write_text(json.dumps([one.model_dump() for one in items[:4]]))
+        (tmp_path / "items.json").write_text(json.dumps([question.model_dump() for question in items[:4]]))
         folders = [bert_folder, roberta_folder]
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", ANOTHER_PROCESS, tmp_path / "items.json", *folders],
             capture_output=True, text=True, cwd=ROOT, check=True, timeout=120,
         )  # fmt: skip
-        for folder, line in zip(folders, done.stdout.splitlines(), strict=True):
+        for folder, line in zip(folders, process.stdout.splitlines(), strict=True):
             revision, _, predictions = line.partition(" ")
             system = opened(folder)
             assert revision == system.revision
@@ -298,8 +315,8 @@ class TestFolder:
                 alike(QAPrediction.model_validate(p), q)
 
     def test_under_a_name_of_one_s_own(self, bert_folder, items):
-        found = list_sources(select_local_specs(parse(f"bert=extractive-qa:{bert_folder}")), Hardware())
-        served = found["bert"].load()
+        sources = list_sources(select_local_specs(parse(f"bert=extractive-qa:{bert_folder}")), Hardware())
+        served = sources["bert"].load()
         assert served.name == "bert"
         assert served.predict(items[:1]) == opened(bert_folder).predict(items[:1])
 
@@ -373,8 +390,10 @@ class TestRefused:
 
     def test_a_model_without_its_answer_head(self, folder):
         weights = load_file(folder / "model.safetensors")
-        kept = {name: tensor for name, tensor in weights.items() if not name.startswith("qa_outputs")}
-        save_file(kept, folder / "model.safetensors", {"format": "pt"})
+        encoder_weights = {
+            name: tensor for name, tensor in weights.items() if not name.startswith("qa_outputs")
+        }
+        save_file(encoder_weights, folder / "model.safetensors", {"format": "pt"})
         with pytest.raises(UnreadableWeights, match=r"qa_outputs.*fine-tune it first"):
             opened(folder)
 
@@ -413,11 +432,11 @@ class TestRefused:
         with pytest.raises(UnreadableWeights, match=r"qa_outputs\.bias: 1 of its numbers are not finite"):
             opened(folder)
 
-    @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-    def test_logits_that_are_no_numbers(self, folder, items, value):
+    @pytest.mark.parametrize("logit", [float("nan"), float("inf")])
+    def test_logits_that_are_no_numbers(self, folder, items, logit):
         system = opened(folder)
         with torch.no_grad():
-            system.model.qa_outputs.bias[0] = value
+            system.model.qa_outputs.bias[0] = logit
         with pytest.raises(PredictionFailed, match="logits are not finite"):
             system.predict(items[:1])
 
@@ -448,18 +467,22 @@ class TestRefused:
 
 class TestHub:
     def test_where_it_is_allowed_no_pickle_and_no_code_is_asked_for(self, bert_folder, monkeypatch):
-        asked = {}
+        patterns_by_name = {}
 
         def download(name, allow_patterns):
-            asked[name] = allow_patterns
+            patterns_by_name[name] = allow_patterns
             return str(bert_folder)
 
         monkeypatch.setattr("modelserver.inputs.encoders.snapshot_download", download)
         monkeypatch.setenv("MODELSERVER_ALLOW_HUB", "1")
         assert opened("some/encoder").revision == opened(bert_folder).revision
-        patterns = asked["some/encoder"]
+        patterns = patterns_by_name["some/encoder"]
         assert "model.safetensors" in patterns
-        assert not [one for one in patterns if one.endswith((".bin", ".py", ".pt", ".pkl")) or one == "*"]
+        assert not [
+            pattern
+            for pattern in patterns
+            if pattern.endswith((".bin", ".py", ".pt", ".pkl")) or pattern == "*"
+        ]
 
     def test_a_model_of_pickles_alone_is_to_be_converted(self, monkeypatch, tmp_path):
         (tmp_path / "config.json").write_text("{}")

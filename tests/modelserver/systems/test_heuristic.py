@@ -1,4 +1,7 @@
-"""The `heuristic` system: mentions, sentence selectors, predictors of types, training and weights."""
+"""The `heuristic` system.
+
+The tests check mentions, sentence selectors, predictors of types, training and weights.
+"""
 
 import json
 import math
@@ -41,22 +44,22 @@ def questions():
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, bert_folder):
     """Both predictors, trained for one epoch from a tiny encoder."""
-    place = tmp_path_factory.mktemp("heuristic")
-    data = place / "data.json"
-    data.write_text(json.dumps(list(generate("train", 60, 5))), encoding="utf-8")
+    root = tmp_path_factory.mktemp("heuristic")
+    path = root / "data.json"
+    path.write_text(json.dumps(list(generate("train", 60, 5))), encoding="utf-8")
     arguments = [
         "train",
         "heuristic",
         "--out",
-        str(place / "weights"),
+        str(root / "weights"),
         "--train-file",
-        str(data),
+        str(path),
         "--dev-file",
-        str(data),
+        str(path),
     ]
     arguments += ["--encoder", str(bert_folder), "--word-epochs", "1", "--encoder-epochs", "1"]
     assert main(arguments) == 0
-    return place / "weights"
+    return root / "weights"
 
 
 def load(folder, choice=None):
@@ -76,7 +79,7 @@ def load(folder, choice=None):
     ],
 )  # fmt: skip
 def test_mentions(text, expected):
-    assert [(text[one.start : one.end], one.type) for one in find_mentions(text)] == expected
+    assert [(text[mention.start : mention.end], mention.type) for mention in find_mentions(text)] == expected
 
 
 def test_type_of_an_answer():
@@ -91,7 +94,7 @@ def test_common_subsequence_against_its_definition():
         first, second = (rng.integers(0, 3, size).tolist() for size in (6, 7))
         best = 0
         for mask in range(1 << len(first)):
-            picked = [word for place, word in enumerate(first) if mask >> place & 1]
+            picked = [word for index, word in enumerate(first) if mask >> index & 1]
             rest = iter(second)
             if all(word in rest for word in picked):
                 best = max(best, len(picked))
@@ -116,15 +119,15 @@ def test_every_choice_answers_alone_as_beside_others(folder, selector, predictor
     system = load(folder, Choice(selector, predictor))
     items = [ITEM, *(gold.item for gold in questions[:12])]
     together = system.predict(items)
-    for item, found in zip(items, together, strict=True):
+    for item, prediction in zip(items, together, strict=True):
         (alone,) = system.predict([item])
-        assert found.answer_logprob == pytest.approx(alone.answer_logprob, abs=1e-5)
-        assert found == alone.model_copy(update={"answer_logprob": found.answer_logprob})
-        assert complete_prediction(item, found) == found  # facts and places are there
-        if found.location:
+        assert prediction.answer_logprob == pytest.approx(alone.answer_logprob, abs=1e-5)
+        assert prediction == alone.model_copy(update={"answer_logprob": prediction.answer_logprob})
+        assert complete_prediction(item, prediction) == prediction  # facts and places are there
+        if prediction.location:
             texts = {(t, n): text for t, sentences in item.context for n, text in enumerate(sentences)}
-            text = texts[found.location.first]
-            assert text[found.location.start : found.location.end] == found.answer
+            text = texts[prediction.location.first]
+            assert text[prediction.location.start : prediction.location.end] == prediction.answer
 
 
 def test_the_probability_of_an_answer_is_that_of_the_types_that_give_it(folder):
@@ -135,17 +138,17 @@ def test_the_probability_of_an_answer_is_that_of_the_types_that_give_it(folder):
     }
 
     def chance(key: str, target: str) -> float:
-        (answered,) = system.predict([items[key].model_copy(update={"target": target})])
-        return math.exp(answered.target_logprob)
+        (prediction,) = system.predict([items[key].model_copy(update={"target": target})])
+        return math.exp(prediction.target_logprob)
 
-    given = ["Ann Lee", "Oslo", "1954", ""]  # no number and no organisation is mentioned
-    assert sum(chance("a", target) for target in given) == pytest.approx(1)
+    targets = ["Ann Lee", "Oslo", "1954", ""]  # no number and no organisation is mentioned
+    assert sum(chance("a", target) for target in targets) == pytest.approx(1)
     assert chance("b", "") == pytest.approx(1 - chance("b", "Ann Lee"))
     assert chance("a", "Rome") < 1e-300
     for key in items:
-        (answered,) = system.predict([items[key]])
-        assert answered.target_logprob is None
-        assert math.exp(answered.answer_logprob) == pytest.approx(chance(key, answered.answer))
+        (prediction,) = system.predict([items[key]])
+        assert prediction.target_logprob is None
+        assert math.exp(prediction.answer_logprob) == pytest.approx(chance(key, prediction.answer))
 
 
 @pytest.mark.parametrize("predictor", PREDICTORS)
@@ -171,9 +174,9 @@ def test_the_convolution_learns_what_is_in_the_words():
 
 
 def test_labels_come_from_supporting_facts(questions):
-    found = list(label_questions(questions))
-    assert 0.5 * len(questions) < len(found) < len(questions)  # yes and no are no mentions
-    assert {one.type for one in found} == {"person", "place", "organisation", "date", "number"}
+    labelled = list(label_questions(questions))
+    assert 0.5 * len(questions) < len(labelled) < len(questions)  # yes and no are no mentions
+    assert {example.type for example in labelled} == {"person", "place", "organisation", "date", "number"}
 
 
 def test_what_cannot_be_answered(folder):

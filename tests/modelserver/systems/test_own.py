@@ -198,7 +198,7 @@ def test_behind_the_server_one_bad_item_costs_only_itself(written):
     )
     with FakeModelServer(system) as server, server.client() as client:
         outcomes = client.predict("mine", [item(name) for name in "abc"]).predictions
-    assert [type(one) for one in outcomes] == [QAPrediction, ItemError, QAPrediction]
+    assert [type(outcome) for outcome in outcomes] == [QAPrediction, ItemError, QAPrediction]
     assert "ZeroDivisionError" in outcomes[1].message
 
 
@@ -215,8 +215,8 @@ def test_numbers_of_numpy_and_torch_are_numbers(written):
             """
         )
     )
-    (found,) = system.predict([ITEM])
-    assert [(one.index, one.probability) for one in found.fact_probabilities] == [(0, 0.5), (1, 0.5)]
+    (prediction,) = system.predict([ITEM])
+    assert [(fact.index, fact.probability) for fact in prediction.fact_probabilities] == [(0, 0.5), (1, 0.5)]
 
 
 def test_a_prediction_that_was_made_unchecked_is_checked(written):
@@ -236,14 +236,18 @@ def test_a_prediction_that_was_made_unchecked_is_checked(written):
 
 def test_facts_of_articles_with_one_title_are_told_once_each():
     band = [("Band", ["It comes from the coast.", "Mira sang."]), ("Band", ["Short.", "x", "z"])]
-    asked = QAItem(id="a", question="Who sang?", context=band)
-    told = [{"title": "Band", "index": index, "probability": 0.5} for index in range(3)]
-    place = {"first": ["Band", 0], "last": ["Band", 0], "start": 18, "end": 23}
-    found = complete_prediction(asked, {"answer": "coast", "fact_probabilities": told, "location": place})
-    assert found.location is not None
-    assert found.location.end == 23
-    assert found.fact_probabilities is not None
-    complete_prediction(asked, {"answer": "coast", "fact_probabilities": [*told[:2], *told]})
+    question = QAItem(id="a", question="Who sang?", context=band)
+    probabilities = [{"title": "Band", "index": index, "probability": 0.5} for index in range(3)]
+    location = {"first": ["Band", 0], "last": ["Band", 0], "start": 18, "end": 23}
+    prediction = complete_prediction(
+        question, {"answer": "coast", "fact_probabilities": probabilities, "location": location}
+    )
+    assert prediction.location is not None
+    assert prediction.location.end == 23
+    assert prediction.fact_probabilities is not None
+    complete_prediction(
+        question, {"answer": "coast", "fact_probabilities": [*probabilities[:2], *probabilities]}
+    )
 
 
 @pytest.mark.parametrize(
@@ -256,7 +260,7 @@ def test_a_cost_that_is_none(written, cost, words):
 
 
 def test_what_a_class_does_wrong_on_purpose_costs_only_its_item(written):
-    """Errors that would end a thread, or that cannot even be told, among good items."""
+    """Among good items are errors that would end a thread or have no text."""
     system = loaded(
         written(
             """
@@ -279,9 +283,9 @@ def test_what_a_class_does_wrong_on_purpose_costs_only_its_item(written):
         )
     )
     with FakeModelServer(system) as server, server.client() as client:
-        outcomes = client.predict("mine", [item(one) for one in ("a", "exit", "b", "mute", "no text", "c")])
-        said = {one.id: one.message for one in outcomes.predictions if isinstance(one, ItemError)}
-        assert said == {
+        outcomes = client.predict("mine", [item(name) for name in ("a", "exit", "b", "mute", "no text", "c")])
+        messages = {error.id: error.message for error in outcomes.predictions if isinstance(error, ItemError)}
+        assert messages == {
             "exit": "mine failed: RuntimeError: SystemExit: 3",
             "mute": "mine failed: Mute",
             "no text": "mine failed: ValueError: \\ud800",

@@ -1,4 +1,7 @@
-"""The recurrent readers: shapes, independence of padding and batch mates, what Select & Forget can see."""
+"""The recurrent readers.
+
+The tests check shapes, independence of padding and batch mates, and what Select & Forget can see.
+"""
 
 import json
 
@@ -54,14 +57,14 @@ def system(request, items):
     return _system(request.param, items)
 
 
-def _same(one, other):
-    assert (one.answer, one.type, one.location, one.facts) == (
-        other.answer,
-        other.type,
-        other.location,
-        other.facts,
+def _same(actual, expected):
+    assert (actual.answer, actual.type, actual.location, actual.facts) == (
+        expected.answer,
+        expected.type,
+        expected.location,
+        expected.facts,
     )
-    for a, b in zip(one.fact_probabilities, other.fact_probabilities, strict=True):
+    for a, b in zip(actual.fact_probabilities, expected.fact_probabilities, strict=True):
         assert a.fact == b.fact
         assert a.probability == pytest.approx(b.probability, abs=1e-5)
 
@@ -71,9 +74,11 @@ def test_it_works(system, items):
     assert [p.id for p in predictions] == [item.id for item in items]
     for item, p in zip(items, predictions, strict=True):
         listed = [(title, i) for title, sentences in item.context for i in range(len(sentences))]
-        assert [one.fact for one in p.fact_probabilities] == listed
+        assert [fact.fact for fact in p.fact_probabilities] == listed
         assert p.threshold == THRESHOLD == 0.33
-        chosen = {one.fact: one.probability for one in p.fact_probabilities if one.probability > THRESHOLD}
+        chosen = {
+            fact.fact: fact.probability for fact in p.fact_probabilities if fact.probability > THRESHOLD
+        }
         assert set(p.facts) == set(chosen)
         assert [chosen[f] for f in p.facts] == sorted(chosen.values(), reverse=True)
 
@@ -89,11 +94,13 @@ def test_a_span_answer_is_the_text_at_its_location(system, items):
 
 
 def test_the_own_answer_as_target_has_the_probability_of_the_answer(system, items):
-    for item, own in zip(items, system.predict(items), strict=True):
-        (same,) = system.predict([item.model_copy(update={"target": own.answer})])
-        assert own.target_logprob is None
-        assert same.target_logprob == same.answer_logprob == pytest.approx(own.answer_logprob, abs=1e-4)
-        assert own.answer_logprob < 0
+    for item, prediction in zip(items, system.predict(items), strict=True):
+        (same,) = system.predict([item.model_copy(update={"target": prediction.answer})])
+        assert prediction.target_logprob is None
+        assert (
+            same.target_logprob == same.answer_logprob == pytest.approx(prediction.answer_logprob, abs=1e-4)
+        )
+        assert prediction.answer_logprob < 0
     (absent,) = system.predict([items[0].model_copy(update={"target": "not in the text"})])
     assert absent.target_logprob == LEAST_LOGPROB
 
@@ -117,7 +124,9 @@ def test_logits_that_are_not_finite_are_an_error_of_the_item(items, part):
     with torch.no_grad():
         system.model.get_parameter(part)[0] = torch.nan
     outcomes = predict_each(system, items[:3])
-    assert [(one.id, one.error) for one in outcomes] == [(x.id, "prediction_failed") for x in items[:3]]
+    assert [(outcome.id, outcome.error) for outcome in outcomes] == [
+        (x.id, "prediction_failed") for x in items[:3]
+    ]
     assert "logits are not finite" in outcomes[0].message
 
 
@@ -133,8 +142,8 @@ def test_padding_does_not_reach_the_logits(system, items):
     torch.testing.assert_close(padded.facts[:facts], alone.facts)
     torch.testing.assert_close(padded.type[:1], alone.type)
     for name in ("start", "end"):
-        seen = alone.seen
-        torch.testing.assert_close(getattr(padded, name)[:tokens][seen], getattr(alone, name)[seen])
+        visible = alone.seen
+        torch.testing.assert_close(getattr(padded, name)[:tokens][visible], getattr(alone, name)[visible])
 
 
 def _unselected(prediction, item):
@@ -147,7 +156,10 @@ def _unselected(prediction, item):
 
 
 def _forced_answer(system, features, selected):
-    """Answer logits when exactly the given facts are selected, whatever the fact head says."""
+    """Return the answer logits when exactly the given facts are selected.
+
+    The fact head has no say.
+    """
     gold = torch.tensor([fact in selected for fact in features.facts])
     system.model.threshold = 1.0  # no fact is selected by probability
     with torch.inference_mode():
@@ -172,13 +184,13 @@ def test_select_and_forget_answers_from_the_selected_facts_alone(items, change):
     ]
     full = featurise(item, system.vocabulary)
     other = featurise(QAItem(id="x", question=item.question, context=context), system.vocabulary)
-    one, two = _forced_answer(system, full, selected), _forced_answer(system, other, selected)
-    assert one.seen.sum() == two.seen.sum() > 0
-    torch.testing.assert_close(one.type, two.type, rtol=0, atol=1e-6)
+    original, altered = _forced_answer(system, full, selected), _forced_answer(system, other, selected)
+    assert original.seen.sum() == altered.seen.sum() > 0
+    torch.testing.assert_close(original.type, altered.type, rtol=0, atol=1e-6)
     for name in ("start", "end"):
-        a, b = getattr(one, name)[one.seen], getattr(two, name)[two.seen]
+        a, b = getattr(original, name)[original.seen], getattr(altered, name)[altered.seen]
         torch.testing.assert_close(a, b, rtol=0, atol=1e-6)
-        assert (getattr(one, name)[~one.seen] < -1e29).all()
+        assert (getattr(original, name)[~original.seen] < -1e29).all()
 
 
 def test_select_and_forget_passes_no_gradient_from_the_answer_to_the_rest(items):
@@ -203,8 +215,8 @@ def test_qi2019_sees_the_whole_context(items):
     context = [*item.context[:-1], (item.context[-1][0], ["Zorb is here."] * len(item.context[-1][1]))]
     other = featurise(QAItem(id="x", question=item.question, context=context), system.vocabulary)
     with torch.inference_mode():
-        one, two = (system.model(collate([f], CPU)) for f in (full, other))
-    assert not torch.allclose(one.start[:20], two.start[:20], atol=1e-7)
+        original, altered = (system.model(collate([f], CPU)) for f in (full, other))
+    assert not torch.allclose(original.start[:20], altered.start[:20], atol=1e-7)
 
 
 def test_titles_are_hidden_from_the_answer_of_select_and_forget(items):
@@ -229,7 +241,7 @@ def test_reduced_contexts_are_answered(system, context):
     item = QAItem(id="q", question="Where was Ada Vorn born?", context=context)
     prediction = system.predict([item])[0]
     listed = [(title, i) for title, sentences in context for i in range(len(sentences))]
-    assert [one.fact for one in prediction.fact_probabilities] == listed
+    assert [fact.fact for fact in prediction.fact_probabilities] == listed
     empty = {(t, i) for t, sentences in context for i, s in enumerate(sentences) if not s}
     assert not empty & set(prediction.facts)
 
@@ -245,7 +257,7 @@ def test_without_a_selected_fact_there_is_no_span(items):
 def test_two_articles_with_one_title_share_their_facts(system):
     context = [("A", ["One is here.", " Two."]), ("A", ["Three is there."])]
     p = system.predict([QAItem(id="q", question="Which?", context=context)])[0]
-    assert [one.fact for one in p.fact_probabilities] == [("A", 0), ("A", 1)]
+    assert [fact.fact for fact in p.fact_probabilities] == [("A", 0), ("A", 1)]
 
 
 @pytest.mark.parametrize(
@@ -292,16 +304,16 @@ def test_the_best_span_is_the_best_of_all_allowed_pairs():
     rng = np.random.default_rng(1)
     for _ in range(50):
         start, end = rng.normal(size=(2, len(features.word)))
-        seen = rng.random(len(start)) < 0.9
+        visible = rng.random(len(start)) < 0.9
 
-        def allowed(s, e, seen=seen):
+        def allowed(s, e, visible=visible):
             title = features.fact == -1
             same = (
                 len({(a, t) for a, t in zip(features.article[s : e + 1], title[s : e + 1], strict=True)}) == 1
             )
-            return same and seen[s : e + 1].all()
+            return same and visible[s : e + 1].all()
 
-        assert find_best_span(start, end, seen, features) == _best_by_hand(start, end, allowed)
+        assert find_best_span(start, end, visible, features) == _best_by_hand(start, end, allowed)
 
 
 def test_nothing_seen_gives_no_span():
@@ -364,7 +376,7 @@ def test_a_scan_in_chunks_is_that_of_one_row_after_the_other(lengths):
     ids = torch.arange(len(lengths)).repeat_interleave(torch.tensor(lengths))
     groups = Groups.of(ids, len(lengths))
     forget, update = torch.rand(2, len(ids), 4, dtype=torch.double).requires_grad_()
-    found = groups.unpack(scan(groups.pack(forget), groups.pack(update), groups))
+    scanned = groups.unpack(scan(groups.pack(forget), groups.pack(update), groups))
     expected = []
     for keep, new in zip(forget.split(lengths), update.split(lengths), strict=True):
         onwards, backwards = [torch.zeros(2)], [torch.zeros(2)]
@@ -373,14 +385,17 @@ def test_a_scan_in_chunks_is_that_of_one_row_after_the_other(lengths):
             backwards.append(keep[-1 - t, 2:] * backwards[-1] + new[-1 - t, 2:])
         states = zip(onwards[1:], backwards[:0:-1], strict=True)
         expected += [torch.cat(both) for both in states]
-    torch.testing.assert_close(found, torch.stack(expected))
-    wanted = torch.autograd.grad(torch.stack(expected).pow(2).sum(), (forget, update))
-    torch.testing.assert_close(torch.autograd.grad(found.pow(2).sum(), (forget, update)), wanted)
+    torch.testing.assert_close(scanned, torch.stack(expected))
+    gradients = torch.autograd.grad(torch.stack(expected).pow(2).sum(), (forget, update))
+    torch.testing.assert_close(torch.autograd.grad(scanned.pow(2).sum(), (forget, update)), gradients)
 
 
 @pytest.mark.parametrize("needs_gradient", [False, True])
 def test_self_attention_is_the_softmax_of_the_whole_similarity(needs_gradient):
-    """The term that is left out, the same along a row, changes nothing; a row alone sees nothing."""
+    """The term that is left out, the same along a row, changes nothing.
+
+    A row alone sees nothing.
+    """
     torch.manual_seed(1)
     similarity, rows = Similarity(6), torch.randn(3, 5, 6, requires_grad=needs_gradient)
     words = torch.tensor([[3.0, 1, 3, 3, 1], [2, 2, 0, -1, -1], [4, -1, -1, -1, -1]])
@@ -388,12 +403,12 @@ def test_self_attention_is_the_softmax_of_the_whole_similarity(needs_gradient):
     others = mask[:, None, :] & ~torch.eye(5, dtype=torch.bool)
     scores = similarity(rows, rows, same.float()).masked_fill(~others, -1e30)
     expected = (torch.softmax(scores, -1) * others) @ rows
-    found = similarity.attend(rows, words)
-    torch.testing.assert_close(found[mask], expected[mask])
-    assert found[2, 0].abs().max() == 0
+    attended = similarity.attend(rows, words)
+    torch.testing.assert_close(attended[mask], expected[mask])
+    assert attended[2, 0].abs().max() == 0
     if needs_gradient:
         gradients = [
-            torch.autograd.grad(x[mask].pow(2).sum(), rows, retain_graph=True) for x in (found, expected)
+            torch.autograd.grad(x[mask].pow(2).sum(), rows, retain_graph=True) for x in (attended, expected)
         ]
         torch.testing.assert_close(*gradients)
 
@@ -403,10 +418,10 @@ def test_examples_are_compared_by_themselves_or_with_short_neighbours(items, mon
     rows = torch.randn(len(context.word), 3)
     for pairs, parts in ((1, 5), (2 * max(context.lengths) ** 2, 3), (10**9, 1)):
         monkeypatch.setattr(batches, "PAIRS", pairs)
-        found = list(context.parts(rows))
-        assert len(found) == parts
-        assert torch.equal(torch.cat([padded[words >= 0] for padded, words in found]), rows)
-        assert torch.equal(torch.cat([words[words >= 0] for _, words in found]), context.word)
+        padded_parts = list(context.parts(rows))
+        assert len(padded_parts) == parts
+        assert torch.equal(torch.cat([padded[words >= 0] for padded, words in padded_parts]), rows)
+        assert torch.equal(torch.cat([words[words >= 0] for _, words in padded_parts]), context.word)
 
 
 def test_shared_words_are_those_of_another_article_of_the_example(items):

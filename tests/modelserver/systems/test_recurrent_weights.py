@@ -1,4 +1,7 @@
-"""The shipped weights: small, usable and imperfect, different in LocA, and what their cards say of them."""
+"""The shipped weights are small, usable, imperfect, different in LocA.
+
+The tests also check what their cards say of them.
+"""
 
 import json
 import re

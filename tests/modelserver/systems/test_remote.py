@@ -1,4 +1,7 @@
-"""Tests of a server elsewhere behind ours; the other one is a few lines on the standard library."""
+"""Tests of a server elsewhere behind ours.
+
+The other server is a few lines on the standard library.
+"""
 
 import asyncio
 import json
@@ -24,11 +27,14 @@ from tests.modelserver.gates import GatedSystem, item
 
 
 def answers(items: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"revision": "v1", "predictions": [{"id": one["id"], "answer": one["id"]} for one in items]}
+    return {
+        "revision": "v1",
+        "predictions": [{"id": question["id"], "answer": question["id"]} for question in items],
+    }
 
 
 class Elsewhere:
-    """A server whose answer a test chooses: what to say to the items, and the status."""
+    """A server whose answers to items and whose status a test chooses."""
 
     def __init__(self) -> None:
         self.say: Callable[[list[dict[str, Any]]], Any] = answers
@@ -41,10 +47,10 @@ class Elsewhere:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 items = body["items"]
-                outer.asked.append([one["id"] for one in items])
+                outer.asked.append([question["id"] for question in items])
                 why = self.path == "/v1/explain" and outer.why
-                said = why(body) if why else outer.say(items)
-                content = said if isinstance(said, bytes) else json.dumps(said).encode()
+                answer = why(body) if why else outer.say(items)
+                content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
                 self.send_response(outer.status)
                 self.send_header("Content-Length", str(len(content)))
                 self.send_header("Retry-After", "7")
@@ -96,15 +102,15 @@ def test_each_item_fails_by_itself(elsewhere):
         ],
     }
     outcomes = far.predict([item(name) for name in "abcd"])
-    assert [isinstance(one, ItemError) for one in outcomes] == [True, True, True, False]
-    said = [one.message.removeprefix(f"{far.shown}: ") for one in outcomes[:3]]
-    assert said[0] == "no such language"
-    assert said[1].startswith("facts: the context holds no sentence 0")
-    assert said[2] == "it is not among the predictions"
+    assert [isinstance(outcome, ItemError) for outcome in outcomes] == [True, True, True, False]
+    messages = [error.message.removeprefix(f"{far.shown}: ") for error in outcomes[:3]]
+    assert messages[0] == "no such language"
+    assert messages[1].startswith("facts: the context holds no sentence 0")
+    assert messages[2] == "it is not among the predictions"
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("answer", "words"),
     [
         (b"<html>", "did not answer with JSON"),
         ([], 'an object that has a list of "predictions"'),
@@ -123,8 +129,8 @@ def test_each_item_fails_by_itself(elsewhere):
         (b'{"predictions": [{"id": "\xe9"}]}', "did not answer with JSON"),
     ],
 )
-def test_an_answer_that_is_none_is_told_when_it_is_loaded(elsewhere, said, words):
-    elsewhere.say = lambda items: said
+def test_an_answer_that_is_none_is_told_when_it_is_loaded(elsewhere, answer, words):
+    elsewhere.say = lambda items: answer
     with pytest.raises(UnusableSystem, match=words):
         system(elsewhere)
 
@@ -197,14 +203,14 @@ def test_a_server_that_is_not_there_or_hangs_is_unavailable(elsewhere):
 
 
 def explained(body: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    """What a server elsewhere says of the question's first word."""
+    """Return a remote server's explanations of each question's first word."""
     score = {"article": None, "title": None, "index": None, "start": 0, "end": 3, "score": 1.5}
     return {
         "schema_version": 1, "system": body["system"], "revision": "v1",
         "explanations": [
-            {"id": one["id"], "revision": "v1", "options": body["options"], "scores": [score], "first": 0,
-             "last": 0, "value": 2.0} | changes
-            for one in body["items"]
+            {"id": question["id"], "revision": "v1", "options": body["options"], "scores": [score],
+             "first": 0, "last": 0, "value": 2.0} | changes
+            for question in body["items"]
         ],
     }  # fmt: skip
 
@@ -217,7 +223,7 @@ def test_saliency_comes_from_a_server_that_has_it(elsewhere):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"scores": [], "first": 0}, "first and last refer to no score"),
         ({"scores": [{"article": 9, "title": "T", "index": 0, "start": 0, "end": 1, "score": 1.0}]},
@@ -227,11 +233,11 @@ def test_saliency_comes_from_a_server_that_has_it(elsewhere):
         ({"id": "other"}, "it is not among the explanations"),
     ],
 )  # fmt: skip
-def test_saliency_that_fits_no_item_is_told(elsewhere, changes, said):
+def test_saliency_that_fits_no_item_is_told(elsewhere, changes, message):
     elsewhere.why = lambda body: explained(body, **changes)
-    (why,) = system(elsewhere).explain([item("a")], SaliencyOptions())
-    assert isinstance(why, ItemError)
-    assert re.search(said, why.message)
+    (explanation,) = system(elsewhere).explain([item("a")], SaliencyOptions())
+    assert isinstance(explanation, ItemError)
+    assert re.search(message, explanation.message)
 
 
 def test_saliency_of_another_form_is_told(elsewhere):
@@ -258,9 +264,9 @@ class TestBehindTheServer:
 
     def test_it_works(self, server, elsewhere):
         with server.client() as client:
-            found = client.predict("far", [item("a"), item("b")])
-        assert found.revision == "v1"
-        assert [one.answer for one in found.predictions] == ["a", "b"]
+            response = client.predict("far", [item("a"), item("b")])
+        assert response.revision == "v1"
+        assert [prediction.answer for prediction in response.predictions] == ["a", "b"]
 
     def test_saliency_passes_through(self, server, elsewhere):
         elsewhere.why = explained
@@ -277,12 +283,12 @@ class TestBehindTheServer:
 
     def test_a_failing_item_is_found_by_halves(self, server, elsewhere):
         def breaks(items: list[dict[str, Any]]) -> Any:
-            return b"broken" if any(one["id"] == "c" for one in items) else answers(items)
+            return b"broken" if any(question["id"] == "c" for question in items) else answers(items)
 
         elsewhere.say = breaks
         with server.client() as client:
             outcomes = client.predict("far", [item(name) for name in "abcd"]).predictions
-        assert [isinstance(one, ItemError) for one in outcomes] == [False, False, True, False]
+        assert [isinstance(outcome, ItemError) for outcome in outcomes] == [False, False, True, False]
 
     def test_one_that_is_away_is_a_typed_error_with_a_time_to_come_back(self, server, elsewhere):
         elsewhere.status = 503
@@ -290,9 +296,9 @@ class TestBehindTheServer:
         with server.client() as client, pytest.raises(Unavailable, match="answered 503") as caught:
             client.predict("far", [item(str(n)) for n in range(20)])
         assert caught.value.retry_after == 7
-        asked = [key for batch in elsewhere.asked[before:] for key in batch]
-        assert asked  # and none twice: no batch was halved, as the items are not to blame
-        assert len(asked) == len(set(asked))
+        item_ids = [key for batch in elsewhere.asked[before:] for key in batch]
+        assert item_ids  # and none twice: no batch was halved, as the items are not to blame
+        assert len(item_ids) == len(set(item_ids))
 
     def test_a_slow_one_holds_up_nobody_else_and_meets_the_deadline(self, server, elsewhere):
         gate = threading.Event()
@@ -308,13 +314,13 @@ class TestBehindTheServer:
                 client.predict("far", [item("late")], timeout=0.2)
             for n in range(5):
                 client.predict("near", [item(str(n))])
-            assert not any(one.done() for one in waiting)
+            assert not any(future.done() for future in waiting)
             gate.set()
-            assert [one.result().predictions[0].id for one in waiting] == ["0", "1", "2"]
+            assert [future.result().predictions[0].id for future in waiting] == ["0", "1", "2"]
 
     def test_a_slow_one_holds_up_no_other_one(self):
         slow, quick = GatedSystem("slow"), FakeSystem("quick")
-        sources = {one.name: Source(lambda one=one: one, is_remote=True) for one in (slow, quick)}
+        sources = {fake.name: Source(lambda fake=fake: fake, is_remote=True) for fake in (slow, quick)}
 
         async def run() -> None:
             service = Service(sources, preload=False)
@@ -324,8 +330,8 @@ class TestBehindTheServer:
             waiting = asyncio.create_task(service.answer(many, "many"))
             while len(slow.batches) < REMOTE_CALLS:
                 await asyncio.sleep(0.01)
-            one = PredictRequest(system="quick", items=[item("a")])
-            await asyncio.wait_for(service.answer(one, "one"), 10)
+            request = PredictRequest(system="quick", items=[item("a")])
+            await asyncio.wait_for(service.answer(request, "one"), 10)
             slow.gate.set()
             assert len((await waiting).predictions) == 100
             working.cancel()
@@ -354,4 +360,4 @@ class TestBehindTheServer:
             with pytest.raises(Unavailable, match="changed from revision v1 to v2"):
                 client.predict("far", [item("a")])
             assert client.predict("far", [item("a")]).revision == "v2"
-            assert {one.name: one.revision for one in client.systems().systems}["far"] == "v2"
+            assert {info.name: info.revision for info in client.systems().systems}["far"] == "v2"

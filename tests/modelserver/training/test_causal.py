@@ -1,4 +1,4 @@
-"""The trainer of ``world-lm``: its texts, its curriculum, and trainings that were interrupted."""
+"""The trainer of ``world-lm``: texts, curriculum, interruptions."""
 
 from __future__ import annotations
 
@@ -138,16 +138,16 @@ def test_muon_makes_updates_orthogonal_and_finds_a_minimum():
         values = torch.linalg.svdvals(orthogonalise(torch.randn(shape)))
         assert values.min() > 0.3
         assert values.max() < 1.3
-    wanted = torch.randn(6, 4)
+    target = torch.randn(6, 4)
     matrix, vector = torch.zeros(6, 4, requires_grad=True), torch.zeros(3, requires_grad=True)
     optimiser = Muon([matrix], [vector], matrix_rate=0.05, rate=0.05)
     for group in optimiser.param_groups:
         group["lr"] = group["full"]
     for _ in range(300):
         optimiser.zero_grad()
-        ((matrix - wanted).square().sum() + (vector - 2).square().sum()).backward()
+        ((matrix - target).square().sum() + (vector - 2).square().sum()).backward()
         optimiser.step()
-    assert (matrix - wanted).abs().max() < 0.1
+    assert (matrix - target).abs().max() < 0.1
     assert (vector - 2).abs().max() < 0.1
 
 

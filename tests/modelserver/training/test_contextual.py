@@ -1,4 +1,7 @@
-"""Training of the readers on a Hugging Face encoder: rates, resuming, the command, what is refused."""
+"""Training of the readers on a Hugging Face encoder.
+
+The tests check rates, resuming, the command, and what is refused.
+"""
 
 import json
 from copy import deepcopy
@@ -30,7 +33,10 @@ def _one_thread():
 
 @pytest.fixture(scope="session")
 def few(gold):
-    """Four questions with labels, each with the articles of its facts and one more."""
+    """Four questions with labels.
+
+    Each has the articles of its facts and one more.
+    """
     return [
         example.model_copy(
             update={"context": [article for article in example.context if article[0] in titles][:4]}
@@ -109,9 +115,9 @@ def test_training_goes_on_after_a_kill(bert_folder, few, tmp_path, monkeypatch):
     trainer = Trainer(Config(name, hidden=8), coupled, few, encoder=other)
     with pytest.raises(UnreadableData, match="another encoder;"):
         train(trainer, few[:2], again, resume=True)
-    done: list[int] = []
-    train(_trainer(name, bert_folder, few), few[:2], again, resume=True, advance=done.append)
-    assert done == [2, 1, 1]
+    advances: list[int] = []
+    train(_trainer(name, bert_folder, few), few[:2], again, resume=True, advance=advances.append)
+    assert advances == [2, 1, 1]
     assert (again / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 
 

@@ -1,4 +1,7 @@
-"""The coupling regulariser: hand-computed values, its four corners, its gradients, and yes/no questions."""
+"""The coupling regulariser.
+
+The tests check hand-computed values, its four corners, its gradients, and yes/no questions.
+"""
 
 import math
 
@@ -60,22 +63,22 @@ def test_both_forms_of_the_explanation_s_probability(form, expected):
     facts = _facts(0.9, 0.7, 0.5, 0.2, 0.6)
     gold = torch.tensor([True, False, True, True, False])
     example = torch.tensor([0, 0, 0, 1, 1])
-    found = compute_explanation_probability(facts, gold, example, 2, form)
-    assert found.tolist() == pytest.approx(expected)
+    probabilities = compute_explanation_probability(facts, gold, example, 2, form)
+    assert probabilities.tolist() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("form, expected", [("sum", 0.0), ("product", 1.0)])
 def test_a_question_without_gold_facts(form, expected):
     nothing = torch.tensor([False, False])
-    found = compute_explanation_probability(_facts(0.9, 0.7), nothing, torch.tensor([0, 0]), 1, form)
-    assert found.tolist() == [expected]
+    probabilities = compute_explanation_probability(_facts(0.9, 0.7), nothing, torch.tensor([0, 0]), 1, form)
+    assert probabilities.tolist() == [expected]
 
 
 def test_probability_of_a_span_and_of_a_type():
     start = _logits([0.1, 0.6, 0.3], [0.2, 0.2, 0.6])
     end = _logits([0.2, 0.3, 0.5], [0.2, 0.2, 0.6])
     kind = _logits([0.5, 0.3, 0.2], [0.1, 0.2, 0.7])
-    found = compute_answer_probability(
+    probabilities = compute_answer_probability(
         start,
         end,
         kind,
@@ -83,12 +86,12 @@ def test_probability_of_a_span_and_of_a_type():
         last=torch.tensor([2, -100]),
         types=torch.tensor([0, 2]),
     )
-    assert found.tolist() == pytest.approx([0.6 * 0.5, 0.7])  # the type of a span is no part of it
+    assert probabilities.tolist() == pytest.approx([0.6 * 0.5, 0.7])  # the type of a span is no part of it
 
 
 def test_a_span_that_was_not_seen_has_probability_zero_and_no_gradient():
     start = torch.tensor([[0.0, -1e30, 0.0]], requires_grad=True)
-    found = compute_answer_probability(
+    probability = compute_answer_probability(
         start,
         torch.zeros(1, 3),
         torch.zeros(1, 3),
@@ -96,8 +99,8 @@ def test_a_span_that_was_not_seen_has_probability_zero_and_no_gradient():
         last=torch.tensor([1]),
         types=torch.tensor([0]),
     )
-    found.sum().backward()
-    assert found.item() == 0.0
+    probability.sum().backward()
+    assert probability.item() == 0.0
     assert start.grad.tolist() == [[0.0, 0.0, 0.0]]
 
 

@@ -1,4 +1,7 @@
-"""Fine-tuning for `extractive-qa`: labels, loss and schedule by hand; trainings that end or are killed."""
+"""Fine-tuning for `extractive-qa`.
+
+Labels, loss and schedule are compared with values by hand; trainings end or are killed.
+"""
 
 import json
 import math
@@ -98,25 +101,25 @@ class TestLabels:
         reader = word_reader()  # windows of 11 tokens, 5 of them shared
         text = " ".join("a" * 20)
         spans = (at(2 * 7, 2 * 7 + 1), at(2 * 10, 2 * 12 + 1))  # tokens 7, and 10 to 12
-        found = label(example(text, *spans), reader, 9, np.random.default_rng(1))
-        assert [(w.start, w.end) for w in found.windows] == [(0, 11), (6, 17), (12, 20)]
-        assert found.gold == [[(7, 7)], [(1, 1), (4, 6)], []]
+        labelled = label(example(text, *spans), reader, 9, np.random.default_rng(1))
+        assert [(w.start, w.end) for w in labelled.windows] == [(0, 11), (6, 17), (12, 20)]
+        assert labelled.gold == [[(7, 7)], [(1, 1), (4, 6)], []]
 
     def test_one_window_with_an_answer_is_always_kept(self):
         reader = word_reader()
-        one = example(" ".join("a" * 60), at(2 * 58, 2 * 59 + 1))
+        long_example = example(" ".join("a" * 60), at(2 * 58, 2 * 59 + 1))
         for seed in range(20):
-            found = label(one, reader, 2, np.random.default_rng(seed))
-            assert len(found.windows) == 2
-            assert found.gold[0] == []
-            assert found.gold[1] == [(58 - found.windows[1].start, 59 - found.windows[1].start)]
+            labelled = label(long_example, reader, 2, np.random.default_rng(seed))
+            assert len(labelled.windows) == 2
+            assert labelled.gold[0] == []
+            assert labelled.gold[1] == [(58 - labelled.windows[1].start, 59 - labelled.windows[1].start)]
 
     def test_what_cannot_be_learned_is_left_out(self):
         reader = word_reader()
-        kept = example("a b", at(0, 1))
+        learnable = example("a b", at(0, 1))
         without, long = example("a b"), example("a b", at(0, 1), question="a " * 9)
         whole = example(" ".join("a" * 20), at(0, 39))  # longer than any window
-        assert select_learnable([without, kept, long, whole], reader) == [kept]
+        assert select_learnable([without, learnable, long, whole], reader) == [learnable]
 
 
 class TestLoss:
@@ -137,20 +140,22 @@ class TestLoss:
     def test_examples_add_up_and_do_not_mix(self):
         rng = torch.Generator().manual_seed(1)
         start, end = torch.randn(2, 3, 5, generator=rng)
-        one = Labelled([Window(None, 0, 3)], [[(1, 2)]])
-        two = Labelled([Window(None, 0, 4), Window(None, 2, 4)], [[], [(0, 0)]])
-        together = compute_loss(start, end, [1, 1, 2], [one, two])
-        apart = compute_loss(start[:1], end[:1], [1], [one]) + compute_loss(start[1:], end[1:], [1, 2], [two])
+        first = Labelled([Window(None, 0, 3)], [[(1, 2)]])
+        second = Labelled([Window(None, 0, 4), Window(None, 2, 4)], [[], [(0, 0)]])
+        together = compute_loss(start, end, [1, 1, 2], [first, second])
+        apart = compute_loss(start[:1], end[:1], [1], [first]) + compute_loss(
+            start[1:], end[1:], [1, 2], [second]
+        )
         torch.testing.assert_close(together, apart)
 
     def test_groups_hold_the_bound_and_every_example_once(self):
         reader = word_reader()
-        found = [
+        examples = [
             label(example(" ".join("a" * n), at(0, 1)), reader, 4, np.random.default_rng(1))
             for n in (3, 40, 5, 12, 30, 4, 60, 9)
         ]
-        grouped = list(group_by_length(found, reader, 60))
-        assert sorted(id(e) for group in grouped for e in group) == sorted(map(id, found))
+        grouped = list(group_by_length(examples, reader, 60))
+        assert sorted(id(e) for group in grouped for e in group) == sorted(map(id, examples))
         for group in grouped:
             rows = [reader.length(window) for e in group for window in e.windows]
             assert len(group) == 1 or len(rows) * max(rows) <= 60
@@ -159,9 +164,9 @@ class TestLoss:
         examples = read_hotpotqa(world).examples
         losses = []
         for tokens in (200, 100_000):
-            one = tuner(examples, tokens=tokens, batch=6)
-            without_dropout(one.model)
-            losses.append([one.step() for _ in range(2)])
+            trainer = tuner(examples, tokens=tokens, batch=6)
+            without_dropout(trainer.model)
+            losses.append([trainer.step() for _ in range(2)])
         assert losses[0] == pytest.approx(losses[1], rel=1e-4)
 
 
@@ -177,7 +182,7 @@ def test_the_rate_rises_and_falls_in_lines():
 
 
 def rates_of(trainer):
-    """Return the learning rates of the groups in each step of a training to its end."""
+    """Return the groups' learning rates in each step to a training's end."""
     rates = []
     while trainer.steps < trainer.total_steps:
         trainer.step()
@@ -193,27 +198,34 @@ def test_by_default_encoder_and_head_have_one_rate_that_rises_for_a_tenth(world)
 
 def test_encoder_and_head_have_rates_of_their_own(world):
     changed = {"encoder_rate": 1e-3, "warm_up_steps": 2, "schedule": "constant"}
-    one = tuner(read_hotpotqa(world).examples, steps=3, batch=1, windows=1, **changed)
-    inside = set(one.model.base_model.parameters())
-    head, encoder = one.optimiser.param_groups[:2], one.optimiser.param_groups[2:]
-    assert {each for group in encoder for each in group["params"]} == inside
-    assert {each for group in head for each in group["params"]} == set(one.model.parameters()) - inside
+    trainer = tuner(read_hotpotqa(world).examples, steps=3, batch=1, windows=1, **changed)
+    inside = set(trainer.model.base_model.parameters())
+    head, encoder = trainer.optimiser.param_groups[:2], trainer.optimiser.param_groups[2:]
+    assert {parameter for group in encoder for parameter in group["params"]} == inside
+    assert {parameter for group in head for parameter in group["params"]} == set(
+        trainer.model.parameters()
+    ) - inside
     for groups_of_one in (head, encoder):
-        assert [group["weight_decay"] for group in groups_of_one] == [one.recipe.decay, 0]
-    assert rates_of(one) == [pytest.approx([3e-3 * share] * 2 + [1e-3 * share] * 2) for share in (0.5, 1, 1)]
+        assert [group["weight_decay"] for group in groups_of_one] == [trainer.recipe.decay, 0]
+    assert rates_of(trainer) == [
+        pytest.approx([3e-3 * share] * 2 + [1e-3 * share] * 2) for share in (0.5, 1, 1)
+    ]
 
 
 class Parrot:
-    """Answers each question with the text after its colon; refuses those that its reader does."""
+    """Answers each question with the text after its colon.
+
+    It refuses the questions that its reader refuses.
+    """
 
     name, description, revision = "parrot", "", "0" * 12
     reader = word_reader()
 
-    def cost(self, given):
+    def cost(self, question):
         return 1
 
-    def check(self, given):
-        self.reader.encode(given)
+    def check(self, question):
+        self.reader.encode(question)
 
     def predict(self, items):
         return [QAPrediction(id=i.id, answer=i.question.partition(": ")[2], facts=[]) for i in items]
@@ -223,15 +235,15 @@ class TestDevScores:
     def scored(self, *rows):
         dev = [
             ReadingExample(
-                item(("", ["a"]), question=f"a: {said}").model_copy(update={"id": str(n)}),
+                item(("", ["a"]), question=f"a: {reply}").model_copy(update={"id": str(n)}),
                 answers,
                 (),
                 together,
             )
-            for n, (said, answers, together) in enumerate(rows)
+            for n, (reply, answers, together) in enumerate(rows)
         ]
-        found = compute_dev_scores(Parrot(), dev)
-        return found["em"], found["f1"]
+        scores = compute_dev_scores(Parrot(), dev)
+        return scores["em"], scores["f1"]
 
     def test_the_best_of_several_right_answers_counts(self):
         assert self.scored(("b c", ("d", "b c"), False)) == (1, 1)
@@ -247,13 +259,13 @@ class TestDevScores:
 class TestTraining:
     def test_it_works(self, world, tmp_path):
         examples = read_hotpotqa(world).examples
-        seen: list[Row] = []
-        one = tuner(examples, steps=5)
-        best = train(one, examples[:10], tmp_path / "new", report=seen.append)
-        assert [row["step"] for row in seen] == [2, 4, 5]
-        assert best in seen
+        reported: list[Row] = []
+        trainer = tuner(examples, steps=5)
+        best = train(trainer, examples[:10], tmp_path / "new", report=reported.append)
+        assert [row["step"] for row in reported] == [2, 4, 5]
+        assert best in reported
         log = [json.loads(line) for line in (tmp_path / "new" / "log.jsonl").read_text().splitlines()]
-        assert log == seen
+        assert log == reported
         assert log[0].keys() == {"step", "loss", "seconds", "processor_seconds", "em", "f1"}
         files = {path.name for path in (tmp_path / "new").iterdir()}
         assert files == {
@@ -270,32 +282,35 @@ class TestTraining:
             "modelserver.training.extractive.compute_dev_scores",
             lambda system, dev, device: {"em": 0, "f1": next(f1)},
         )
-        one = tuner(read_hotpotqa(world).examples, steps=6, check_every=1, patience=3, batch=2)
+        trainer = tuner(read_hotpotqa(world).examples, steps=6, check_every=1, patience=3, batch=2)
         monkeypatch.setattr("modelserver.training.loop.curves.draw", lambda *drawn: None)
         saved = []
-        monkeypatch.setattr(one, "save", lambda folder: saved.append(one.steps))
-        best = train(one, [], tmp_path)
+        monkeypatch.setattr(trainer, "save", lambda folder: saved.append(trainer.steps))
+        best = train(trainer, [], tmp_path)
         assert saved == [1, 2]
-        assert (best["step"], one.steps) == (2, 5)
+        assert (best["step"], trainer.steps) == (2, 5)
 
     def test_an_epoch_shows_each_example_once(self, world):
-        one = tuner(read_hotpotqa(world).examples, batch=7)
-        count = len(one.examples)
+        trainer = tuner(read_hotpotqa(world).examples, batch=7)
+        count = len(trainer.examples)
         shown = []
-        for one.steps in range(-(-3 * count // 7)):
-            shown += [labelled.windows[0].encoded for labelled in one._batch(np.random.default_rng(0))]
+        for trainer.steps in range(-(-3 * count // 7)):
+            shown += [labelled.windows[0].encoded for labelled in trainer._batch(np.random.default_rng(0))]
         assert len({id(encoded) for encoded in shown[:count]}) == count
         assert [id(e) for e in shown[:count]] != [id(e) for e in shown[count : 2 * count]]
         assert {id(e) for e in shown[:count]} == {id(e) for e in shown[count : 2 * count]}
 
     def test_it_learns_a_few_questions_of_the_generated_world_by_heart(self, world):
-        """Labels, windows, loss and decoding agree: what is learned is what is answered."""
+        """Labels, windows, loss and decoding agree.
+
+        The reader answers what it has learned.
+        """
         examples = [e for e in read_hotpotqa(world).examples if e.spans][:12]
-        one = tuner(examples, steps=150, batch=8, windows=4, rate=2e-3, decay=0.0)
-        without_dropout(one.model)
-        losses = [one.step() for _ in range(100)]
+        trainer = tuner(examples, steps=150, batch=8, windows=4, rate=2e-3, decay=0.0)
+        without_dropout(trainer.model)
+        losses = [trainer.step() for _ in range(100)]
         assert losses[-1] < 0.5 < 4 < losses[0]
-        assert compute_dev_scores(one.system(), one.examples)["em"] == 1
+        assert compute_dev_scores(trainer.system(), trainer.examples)["em"] == 1
 
     @pytest.mark.parametrize("form", FORMATS)
     def test_the_loss_falls_on_the_real_samples(self, form, tmp_path):
@@ -303,22 +318,24 @@ class TestTraining:
         part = content[:30] if form == "hotpotqa" else content | {"data": content["data"][:6]}
         (tmp_path / "part.json").write_text(json.dumps(part))
         examples = FORMATS[form](tmp_path / "part.json").examples[:24]
-        one = tuner(examples, steps=16, warm_up=0.0, batch=8)
-        losses = [one.step() for _ in range(16)]
+        trainer = tuner(examples, steps=16, warm_up=0.0, batch=8)
+        losses = [trainer.step() for _ in range(16)]
         assert np.mean(losses[-4:]) < np.mean(losses[:4]) - 0.2
 
     def test_the_real_hotpotqa_sample_is_answered(self, world, tmp_path):
-        one = tuner(read_hotpotqa(world).examples, steps=2)
-        train(one, one.examples[:2], tmp_path)
+        trainer = tuner(read_hotpotqa(world).examples, steps=2)
+        train(trainer, trainer.examples[:2], tmp_path)
         system = load(tmp_path, CPU, name="extractive-qa", description="")
         items = read_items(real_data("hotpot/hotpot_sample.json"))[:40]
-        usable = [given for given in items if is_readable(ReadingExample(given, (), ()), system.reader)]
+        usable = [
+            question for question in items if is_readable(ReadingExample(question, (), ()), system.reader)
+        ]
         assert len(usable) >= 30  # some questions are longer than half of these short windows
-        for given, p in zip(usable, system.predict(usable), strict=True):
-            texts = {t: (t, *sentences) for t, sentences in given.context}
+        for question, p in zip(usable, system.predict(usable), strict=True):
+            texts = {t: (t, *sentences) for t, sentences in question.context}
             assert p.answer
-            assert len(p.fact_probabilities) == sum(len(s) for _, s in given.context)
-            assert set(p.facts) <= {(t, i) for t, s in given.context for i in range(len(s))}
+            assert len(p.fact_probabilities) == sum(len(s) for _, s in question.context)
+            assert set(p.facts) <= {(t, i) for t, s in question.context for i in range(len(s))}
             assert any(p.answer in "".join(parts[1:]) or p.answer in parts[0] for parts in texts.values())
 
 
@@ -363,9 +380,9 @@ class TestKilled:
         assert weights[0] == weights[1]
 
     def test_before_its_first_check_it_begins_again(self, world, tmp_path):
-        one = tuner(read_hotpotqa(world).examples, steps=2)
+        trainer = tuner(read_hotpotqa(world).examples, steps=2)
         (tmp_path / ".part-x").mkdir()
-        best = train(one, one.examples[:2], tmp_path, resume=True)
+        best = train(trainer, trainer.examples[:2], tmp_path, resume=True)
         assert best["step"] == 2
 
     @pytest.mark.parametrize(
@@ -373,8 +390,8 @@ class TestKilled:
     )
     def test_not_under_other_settings(self, world, tmp_path, changed, named):
         examples = read_hotpotqa(world).examples
-        one = tuner(examples, steps=4)
-        one.step()
+        trainer = tuner(examples, steps=4)
+        trainer.step()
         row: dict[str, float | None] = {
             "step": 1,
             "loss": 1.0,
@@ -382,7 +399,7 @@ class TestKilled:
             "processor_seconds": 0.0,
             "f1": 0.0,
         }
-        checkpoint.write(tmp_path / STATE, one.model, one.optimiser, [row], one.settings())
+        checkpoint.write(tmp_path / STATE, trainer.model, trainer.optimiser, [row], trainer.settings())
         changed = dict(changed)
         other = tuner(examples[: changed.pop("examples", None)], steps=4, **changed)
         with pytest.raises(UnreadableData, match=f"{STATE}: .*{named}"):
@@ -390,9 +407,9 @@ class TestKilled:
 
     def test_a_damaged_state_is_named(self, world, tmp_path):
         (tmp_path / STATE).write_bytes(b"junk")
-        one = tuner(read_hotpotqa(world).examples)
+        trainer = tuner(read_hotpotqa(world).examples)
         with pytest.raises(UnreadableData, match=STATE):
-            train(one, one.examples[:2], tmp_path, resume=True)
+            train(trainer, trainer.examples[:2], tmp_path, resume=True)
 
 
 def command(*arguments):
@@ -401,7 +418,7 @@ def command(*arguments):
 
 class TestCommand:
     def arguments(self, world, out, **changed):
-        given = {
+        options = {
             "encoder": "new:16x1",
             "train_file": world,
             "format": "hotpotqa",
@@ -412,7 +429,9 @@ class TestCommand:
             "window": 128,
             "threads": 1,
         } | changed
-        return [part for name, value in given.items() for part in (f"--{name.replace('_', '-')}", value)]
+        return [
+            part for name, setting in options.items() for part in (f"--{name.replace('_', '-')}", setting)
+        ]
 
     def test_new_then_further_then_evaluated(self, world, tmp_path, capsys):
         first, second = tmp_path / "first", tmp_path / "second"
@@ -432,8 +451,8 @@ class TestCommand:
     @pytest.mark.parametrize("command", ["extractive-qa", "masked-lm"])
     def test_rates_warm_up_and_schedule_are_options(self, command, world, tmp_path):
         changed = {"encoder_learning_rate": 1e-4, "learning_rate": 1e-3, "warm_up": 2, "schedule": "cosine"}
-        given = map(str, self.arguments(world, tmp_path, **changed))
-        assert main(["train", command, *given]) == 0
+        arguments = map(str, self.arguments(world, tmp_path, **changed))
+        assert main(["train", command, *arguments]) == 0
         settings = json.loads((tmp_path / "settings.json").read_text())
         names = ("encoder_rate", "rate", "warm_up_steps", "schedule")
         assert [settings[name] for name in names] == [1e-4, 1e-3, 2, "cosine"]
@@ -441,8 +460,8 @@ class TestCommand:
     def test_the_same_twice_is_the_same(self, world, tmp_path):
         for name in ("one", "two"):
             assert command(*self.arguments(world, tmp_path / name, steps=3)) == 0
-        one, two = (load(tmp_path / name, CPU, name="x", description="") for name in ("one", "two"))
-        assert one.revision == two.revision
+        first, second = (load(tmp_path / name, CPU, name="x", description="") for name in ("one", "two"))
+        assert first.revision == second.revision
 
     def test_a_folder_with_a_model_is_not_overwritten(self, world, bert_folder, tmp_path, capsys):
         folder = shutil.copytree(bert_folder, tmp_path / "folder")
@@ -506,17 +525,17 @@ class TestCommand:
     def test_few_examples_need_dev_data(self, tmp_path, capsys):
         few = tmp_path / "few.json"
         few.write_text(json.dumps(squad([("Mira", 26)], [("Joss", 35)])))
-        given = {"format": "squad", "window": 32}
-        assert command(*self.arguments(few, tmp_path / "out", **given)) == 1
+        options = {"format": "squad", "window": 32}
+        assert command(*self.arguments(few, tmp_path / "out", **options)) == 1
         assert "2 examples; without --dev-file at least 20" in capsys.readouterr().err
-        assert command(*self.arguments(few, tmp_path / "out", **given, dev_file=few)) == 0
+        assert command(*self.arguments(few, tmp_path / "out", **options, dev_file=few)) == 0
 
 
 def test_dropout_is_off_when_it_predicts(world):
-    one = tuner(read_hotpotqa(world).examples)
-    one.step()
-    assert one.model.training
-    items = [e.item for e in one.examples[:3]]
-    assert one.system().predict(items) == one.system().predict(items)
-    assert not one.model.training
-    assert SimpleNamespace(**compute_dev_scores(one.system(), one.examples[:3])).f1 >= 0
+    trainer = tuner(read_hotpotqa(world).examples)
+    trainer.step()
+    assert trainer.model.training
+    items = [e.item for e in trainer.examples[:3]]
+    assert trainer.system().predict(items) == trainer.system().predict(items)
+    assert not trainer.model.training
+    assert SimpleNamespace(**compute_dev_scores(trainer.system(), trainer.examples[:3])).f1 >= 0

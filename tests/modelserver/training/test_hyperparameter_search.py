@@ -1,4 +1,7 @@
-"""The random search: what is drawn, what is kept, which run wins, and going on after a kill."""
+"""The random search: draws, kept runs, the best run, and resuming.
+
+A search that was killed goes on.
+"""
 
 import json
 
@@ -43,15 +46,15 @@ def _search(work, out, runs, **changes):
 
 def test_every_run_is_a_row_and_the_best_is_kept(work, tmp_path):
     reported: list[dict[str, object]] = []
-    found = _search(work, tmp_path, 3, report=reported.append)
+    best_run = _search(work, tmp_path, 3, report=reported.append)
     rows = _rows(tmp_path)
     assert [row["run"] for row in rows] == [0, 1, 2]
     assert reported == rows
-    assert found == max(rows, key=lambda row: row["scores"]["loca_inside"])
+    assert best_run == max(rows, key=lambda row: row["scores"]["loca_inside"])
     assert {path.name for path in tmp_path.iterdir()} == {"search.jsonl", "best"}
     assert load_system("qi2019-reg", weights=tmp_path / "best").name == "qi2019-reg"
     last = json.loads((tmp_path / "best" / "log.jsonl").read_text().splitlines()[-1])
-    assert last["seconds"] <= found["seconds"]
+    assert last["seconds"] <= best_run["seconds"]
 
 
 def test_draws_lie_in_their_ranges_and_depend_on_seed_and_number_alone():
@@ -93,12 +96,12 @@ def test_a_search_that_was_killed_goes_on(work, tmp_path, monkeypatch):
     with (again / "search.jsonl").open("a") as file:
         file.write('{"run": 1, "sco')  # a row that was being written
     reported: list[dict[str, object]] = []
-    found = _search(work, again, 3, report=reported.append)
+    best_run = _search(work, again, 3, report=reported.append)
     assert [row["run"] for row in reported] == [1, 2]
     assert _unclocked(_rows(again)) == _unclocked(_rows(whole))
     best_weights = [(folder / "best" / "model.safetensors").read_bytes() for folder in (whole, again)]
     assert best_weights[0] == best_weights[1]
-    assert found["run"] == find_best_run(_rows(whole))["run"]
+    assert best_run["run"] == find_best_run(_rows(whole))["run"]
 
 
 def test_a_search_is_replaced_with_overwrite_alone(work, tmp_path):
@@ -140,15 +143,15 @@ def test_the_command_prints_the_best_run(tmp_path, capsys):
     sizes = ["--train", "12", "--dev", "4", "--steps", "2", "--batch", "4", "--hidden", "8", "--threads", "1"]
     assert main([*arguments, *sizes, "--costs", "1", "2"]) == 0
     captured = capsys.readouterr()
-    found = json.loads(captured.out)
-    assert found in _rows(tmp_path / "s")
-    assert 1 <= found["coupling"]["c1"] <= 2
+    best_run = json.loads(captured.out)
+    assert best_run in _rows(tmp_path / "s")
+    assert 1 <= best_run["coupling"]["c1"] <= 2
     assert "run 0: c1" in captured.err
     command = [*arguments, *sizes, "--costs", "1", "2"]
     assert main(command) == 1
     assert "search.jsonl: exists already; add --resume" in capsys.readouterr().err
     assert main([*command, "--resume"]) == 0
-    assert json.loads(capsys.readouterr().out) == found
+    assert json.loads(capsys.readouterr().out) == best_run
     assert main([*command, "--world-seed", "2", "--resume"]) == 1
     assert "made with another data, dev" in capsys.readouterr().err
 

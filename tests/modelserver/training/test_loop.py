@@ -23,7 +23,7 @@ TINY = {
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
+def data_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
     write_split(folder / "train.json", "train", 24, 5)
     return folder
@@ -34,14 +34,14 @@ def weights(folder):
 
 
 @pytest.mark.parametrize("system", TINY)
-def test_a_finished_folder_is_replaced_with_overwrite_alone(system, data, tmp_path, capsys):
+def test_a_finished_folder_is_replaced_with_overwrite_alone(system, data_folder, tmp_path, capsys):
     torch.set_num_threads(1)
     out = tmp_path / "out"
     arguments = ["train", system, "--out", str(out), *TINY[system].split()]
     if system in ("extractive-qa", "masked-lm"):
-        arguments += ["--train-file", str(data / "train.json")]
+        arguments += ["--train-file", str(data_folder / "train.json")]
     if system == "visual-nmn":
-        arguments += ["--scenes", str(data / "scenes")]
+        arguments += ["--scenes", str(data_folder / "scenes")]
     assert main([*arguments, "--seed", "1"]) == 0
     first = weights(out)
     assert {"config.json", LOG, SETTINGS, "curves.svg"} <= set(first)
@@ -108,9 +108,9 @@ def test_a_loss_that_is_no_number_ends_the_training(tmp_path, monkeypatch, capsy
 
 @pytest.mark.parametrize("name", [SETTINGS, LOG])
 @pytest.mark.parametrize("text", ["{", "[]", ""])
-def test_damaged_files_of_a_finished_training_are_one_sentence(name, text, data, tmp_path, capsys):
+def test_damaged_files_of_a_finished_training_are_one_sentence(name, text, data_folder, tmp_path, capsys):
     arguments = ["train", "extractive-qa", "--out", str(tmp_path), *TINY["extractive-qa"].split()]
-    arguments += ["--train-file", str(data / "train.json")]
+    arguments += ["--train-file", str(data_folder / "train.json")]
     assert main(arguments) == 0
     (tmp_path / name).write_text(text)
     capsys.readouterr()

@@ -1,4 +1,7 @@
-"""Pretraining on masked words: what is hidden, trainings that end, resume and are refused."""
+"""Pretraining on masked words.
+
+The tests check what is hidden, and trainings that end, resume and are refused.
+"""
 
 import json
 import math

@@ -1,4 +1,7 @@
-"""Training: labels, batches and schedule; a small run learns, repeats exactly, and refuses bad data."""
+"""Training: labels, batches and schedule.
+
+A small run learns, repeats exactly, and refuses bad data.
+"""
 
 import itertools
 import json
@@ -123,7 +126,7 @@ class Killed(Exception):
 
 
 def _killed(trainer, world, out, monkeypatch, *, at):
-    """Train until something that stands for a kill happens in the call of ``at``."""
+    """Train until the call of ``at`` raises what stands for a kill."""
 
     def die(*arguments, **keywords):
         raise Killed
@@ -252,9 +255,9 @@ def test_an_answer_in_a_title_alone_teaches_facts_alone(system):
     batch = collate([examples[0].features], torch.device("cpu"))
     outputs = build(Config(system, hidden=8, dropout=0.0), 2)(batch, torch.from_numpy(examples[0].facts))
     coupling = Coupling() if system.endswith("-reg") else None
-    value = compute_loss(outputs, examples, batch, 1.0, coupling)
-    value.backward()
-    assert 0 < value.item() < 100
+    loss = compute_loss(outputs, examples, batch, 1.0, coupling)
+    loss.backward()
+    assert 0 < loss.item() < 100
 
 
 @pytest.mark.parametrize("answer, kind", [("yes", 1), ("no", 2)])
@@ -270,8 +273,8 @@ def test_an_answer_that_is_not_in_the_context_is_left_out():
 def test_a_batch_without_spans_has_a_finite_loss():
     examples = [_label(_gold(answer=answer)) for answer in ("yes", "no")]
     batch = collate([example.features for example in examples], torch.device("cpu"))
-    value = compute_loss(build(SMALL, 2)(batch), examples, batch, 1.0)
-    assert torch.isfinite(value)
+    loss = compute_loss(build(SMALL, 2)(batch), examples, batch, 1.0)
+    assert torch.isfinite(loss)
 
 
 def test_every_example_comes_once_a_pass():

@@ -1,4 +1,4 @@
-"""The table of answer types: each predictor over seeds, and weights of rare types."""
+"""The table of answer types: predictors over seeds, rare types' weights."""
 
 import json
 
@@ -59,8 +59,8 @@ def test_a_table_is_resumed_or_replaced_but_never_silently(tmp_path, capsys, mon
     assert capsys.readouterr().out == (tmp_path / "table.md").read_text()
     assert (tmp_path / "table.json").read_bytes() == table
     assert len(steps) == trained
-    for name, value in (("batch", "8"), ("world_seed", "2")):
-        assert main([*command, f"--{name.replace('_', '-')}", value, "--resume"]) == 1
+    for name, setting in (("batch", "8"), ("world_seed", "2")):
+        assert main([*command, f"--{name.replace('_', '-')}", setting, "--resume"]) == 1
         differing = "batch" if name == "batch" else "data, dev"
         assert f"begun with another {differing};" in capsys.readouterr().err
     assert (tmp_path / "table.json").read_bytes() == table
@@ -82,7 +82,7 @@ def test_rare_types_weigh_more_and_examples_one_on_average():
     weights = compute_type_weights(examples)
     assert weights[:2].tolist() == pytest.approx([4 / 2 / 3, 4 / 2 / 1])
     assert weights[2:].sum() == 0
-    assert sum(weights[TYPES.index(each.type)].item() for each in examples) == pytest.approx(4)
+    assert sum(weights[TYPES.index(example.type)].item() for example in examples) == pytest.approx(4)
 
 
 def test_a_file_without_types_is_refused(tmp_path, capsys):
@@ -107,21 +107,21 @@ def test_the_encoder_may_be_a_model_of_the_hub_if_that_is_allowed(
     command, bert_folder, tmp_path, capsys, monkeypatch
 ):
     monkeypatch.delenv(encoders.ALLOW_HUB, raising=False)
-    asked = []
+    downloads = []
 
     def download(name, **_):
-        asked.append(name)
+        downloads.append(name)
         return str(bert_folder)
 
     monkeypatch.setattr(encoders, "snapshot_download", download)
-    given = [*command, "--encoder", "someone/model", "--out", str(tmp_path / "out")]
-    assert main(given) == 1
+    arguments = [*command, "--encoder", "someone/model", "--out", str(tmp_path / "out")]
+    assert main(arguments) == 1
     assert "someone/model: no such folder" in capsys.readouterr().err
-    assert asked == []
-    assert main([*given, "--allow-hub"]) == 0
-    assert asked == ["someone/model"]
+    assert downloads == []
+    assert main([*arguments, "--allow-hub"]) == 0
+    assert downloads == ["someone/model"]
     settings = [json.loads(path.read_text()) for path in tmp_path.glob("out/**/settings.json")]
-    assert {each["encoder"] for each in settings} == {encoders.hash_files(bert_folder)}
+    assert {run_settings["encoder"] for run_settings in settings} == {encoders.hash_files(bert_folder)}
 
 
 def test_the_heuristic_holds_out_every_20th_question_of_its_file(tmp_path, capsys):

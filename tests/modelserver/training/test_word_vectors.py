@@ -1,4 +1,4 @@
-"""Word vectors from a file: what is kept, what is refused, and how a reader uses them."""
+"""Word vectors from a file: kept ones, refused files, use by a reader."""
 
 import json
 from typing import Any

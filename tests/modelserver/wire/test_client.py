@@ -32,10 +32,10 @@ QUICK = Retry(total=5.0, base=0.001, longest=0.002)
 
 
 def answer(request: httpx.Request, **changes: object) -> httpx.Response:
-    """A correct answer to a predict request, but for the changes."""
-    asked = PredictRequest.model_validate_json(request.content)
-    predictions = [{"id": one.id, "answer": "x", "facts": []} for one in asked.items]
-    content = {"system": asked.system, "revision": "r", "predictions": predictions}
+    """Return a correct answer to a predict request, but for the changes."""
+    predict_request = PredictRequest.model_validate_json(request.content)
+    predictions = [{"id": question.id, "answer": "x", "facts": []} for question in predict_request.items]
+    content = {"system": predict_request.system, "revision": "r", "predictions": predictions}
     return httpx.Response(200, json=content | changes)
 
 
@@ -75,28 +75,28 @@ def server() -> Iterator[FakeModelServer]:
 
 def test_it_works(server):
     with server.client() as client:
-        assert [one.name for one in client.systems().systems] == ["fake"]
+        assert [info.name for info in client.systems().systems] == ["fake"]
         response = client.predict("fake", [item("a"), item("b")])
-    assert [one.id for one in response.predictions] == ["a", "b"]
+    assert [prediction.id for prediction in response.predictions] == ["a", "b"]
 
 
 def test_the_deadline_the_token_and_the_request_id_are_sent():
-    seen: list[httpx.Request] = []
+    requests: list[httpx.Request] = []
 
     def handler(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
+        requests.append(request)
         return answer(request)
 
     http = httpx.Client(transport=httpx.MockTransport(handler))
     client = ModelClient("http://models/", http=http, token="t", timeout=7.5)
     client.predict("s", [item("a")], request_id="page-1")
     client.predict("s", [item("a")], timeout=2)
-    assert seen[0].url == "http://models/v1/predict"
-    assert [request.headers["X-Timeout-Seconds"] for request in seen] == ["7.5", "2"]
-    assert seen[0].headers["X-Request-ID"] == "page-1"
-    assert "X-Request-ID" not in seen[1].headers
-    assert seen[0].headers["Authorization"] == "Bearer t"
-    assert seen[0].extensions["timeout"] == {"connect": 5.0, "read": 12.5, "write": 12.5, "pool": 12.5}
+    assert requests[0].url == "http://models/v1/predict"
+    assert [request.headers["X-Timeout-Seconds"] for request in requests] == ["7.5", "2"]
+    assert requests[0].headers["X-Request-ID"] == "page-1"
+    assert "X-Request-ID" not in requests[1].headers
+    assert requests[0].headers["Authorization"] == "Bearer t"
+    assert requests[0].extensions["timeout"] == {"connect": 5.0, "read": 12.5, "write": 12.5, "pool": 12.5}
 
 
 def test_a_lent_http_client_stays_open():
@@ -223,8 +223,8 @@ class TestAnswers:
 
     def test_an_item_error_is_a_value(self):
         error = {"id": "a", "error": "prediction_failed", "message": "m"}
-        found = client_of(lambda request: answer(request, predictions=[error])).predict("s", [item("a")])
-        assert found.predictions == [ItemError(id="a", error="prediction_failed", message="m")]
+        response = client_of(lambda request: answer(request, predictions=[error])).predict("s", [item("a")])
+        assert response.predictions == [ItemError(id="a", error="prediction_failed", message="m")]
 
 
 class TestRequests:
@@ -302,7 +302,7 @@ class TestAgainstAServer:
             client.predict("fake", [item("a"), item("b")])
 
 
-def asked_often(client: ModelClient) -> None:
+def ask_often(client: ModelClient) -> None:
     """Ask until every one of a few servers has been asked."""
     for _ in range(100):
         client.predict("s", [item("a")])
@@ -324,11 +324,11 @@ class TestSeveralServers:
             assert second.entered.wait(10)
             first.gate.set()
             second.gate.set()
-            answered = [one.result().predictions[0].id for one in waiting]
+            answered = [future.result().predictions[0].id for future in waiting]
         assert answered == [f"q{n}" for n in range(6)]
-        asked = [[name for batch in one.batches for name in batch] for one in (first, second)]
-        assert sorted(asked[0] + asked[1]) == answered
-        assert [len(one) for one in asked] == [3, 3]  # the fewest in flight go first
+        names = [[name for batch in system.batches for name in batch] for system in (first, second)]
+        assert sorted(names[0] + names[1]) == answered
+        assert [len(batched) for batched in names] == [3, 3]  # the fewest in flight go first
 
     def test_one_that_ends_is_passed_over(self):
         with (
@@ -341,7 +341,7 @@ class TestSeveralServers:
                     a.close()
                 response = client.predict("fake", [item(f"q{number}")])
                 assert response.predictions[0].id == f"q{number}"
-            assert [one.name for one in client.systems().systems] == ["fake"]
+            assert [info.name for info in client.systems().systems] == ["fake"]
 
     def test_one_that_answers_503_is_left_alone_for_the_time_it_names(self):
         calls = Counter[str]()
@@ -370,11 +370,11 @@ class TestSeveralServers:
         assert all(client.predict("s", [item("a")]) for _ in range(10))
 
     def test_failing_over_shares_one_deadline(self):
-        seen: list[float] = []
+        timeouts: list[float] = []
 
         def handler(request: httpx.Request) -> httpx.Response:
-            seen.append(float(request.headers["X-Timeout-Seconds"]))
-            time.sleep(0.2 if len(seen) == 1 else seen[-1])
+            timeouts.append(float(request.headers["X-Timeout-Seconds"]))
+            time.sleep(0.2 if len(timeouts) == 1 else timeouts[-1])
             raise httpx.ReadError("reset")
 
         client = ModelClient(
@@ -386,9 +386,9 @@ class TestSeveralServers:
         with pytest.raises(Unavailable, match=r"http://[abc] cannot .*; http://[abc] cannot") as caught:
             client.predict("s", [item("a")])
         assert type(caught.value) is Unavailable
-        assert len(seen) == 2
-        assert seen[0] == 1
-        assert 0 < seen[1] <= 0.8001
+        assert len(timeouts) == 2
+        assert timeouts[0] == 1
+        assert 0 < timeouts[1] <= 0.8001
 
     def test_when_all_are_full_the_shortest_time_counts_and_the_error_names_all(self):
         def handler(request: httpx.Request) -> httpx.Response:
@@ -428,7 +428,7 @@ class TestSeveralServers:
         http = httpx.Client(transport=httpx.MockTransport(handler))
         client = ModelClient("http://old,http://new", http=http, retry=QUICK)
         with pytest.raises(SchemaMismatch, match=r"http://old.* speaks wire schema 2"):
-            asked_often(client)
+            ask_often(client)
 
     def test_only_what_all_serve_is_listed(self):
         with (
@@ -436,7 +436,7 @@ class TestSeveralServers:
             FakeModelServer(FakeSystem("two"), FakeSystem("three")) as b,
             ModelClient([a.url, b.url]) as client,
         ):
-            assert [one.name for one in client.systems().systems] == ["two"]
+            assert [info.name for info in client.systems().systems] == ["two"]
 
     def test_two_revisions_of_a_system_are_an_error_that_names_both(self):
         old, new = FakeSystem("s", threshold=0.4), FakeSystem("s", threshold=0.5)
@@ -444,7 +444,7 @@ class TestSeveralServers:
             with ModelClient([a.url, b.url]) as client, pytest.raises(MixedRevisions) as listed:
                 client.systems()
             with ModelClient([a.url, b.url]) as client, pytest.raises(MixedRevisions) as predicted:
-                asked_often(client)
+                ask_often(client)
             for message in (str(listed.value), str(predicted.value)):
                 for part in (a.url, b.url, old.revision, new.revision):
                     assert part in message
@@ -473,7 +473,7 @@ class TestSeveralServers:
                     client.predict("fake", [item("a")])
             dead = servers.all[0]
             assert dead.failures <= 3  # a rest of half a second at least, and twice that
-            assert [one.in_flight for one in servers.all] == [0, 0]
+            assert [peer.in_flight for peer in servers.all] == [0, 0]
 
     def test_one_that_is_ready_is_enough(self):
         with FakeModelServer() as gone, FakeModelServer() as server:

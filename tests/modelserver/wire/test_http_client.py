@@ -20,9 +20,10 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
 class Peer:
-    """A server of few words: counts its connections, and answers each request with ``answer``.
+    """A server that answers each request with ``answer``.
 
-    While the gate is shut it lets callers wait. With ``hang_up`` it closes after each answer, unannounced.
+    It counts its connections. While the gate is shut it lets callers wait. With ``hang_up`` it closes after
+    each answer, unannounced.
     """
 
     def __init__(self, answer: bytes, *, hang_up: bool, tls: ssl.SSLContext | None) -> None:
@@ -114,7 +115,10 @@ def test_what_goes_wrong_has_httpx_names():
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
-    """A certificate for the loopback address that signs itself, and its key, in one file."""
+    """A self-signed certificate for the loopback address, and its key.
+
+    Both are in one file.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     name, now = x509.Name([]), datetime.now(UTC)
     address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
@@ -145,17 +149,17 @@ def test_callers_at_once_have_one_each_and_those_stay():
             server.gate.clear()
             waiting = [pool.submit(client.get, server.url) for _ in range(4)]
             while server.opened < 4:
-                assert not any(one.done() for one in waiting)
+                assert not any(future.done() for future in waiting)
             server.gate.set()
-            assert [one.result().text for one in waiting] == ["ok"] * 4
+            assert [future.result().text for future in waiting] == ["ok"] * 4
     assert server.opened == 4
 
 
 def test_each_server_has_its_own():
-    with peer() as one, peer() as other, make_http_client(one.url) as client:
-        for server in (one, other, one, other):
+    with peer() as first, peer() as second, make_http_client(first.url) as client:
+        for server in (first, second, first, second):
             assert client.get(server.url).text == "ok"
-    assert (one.opened, other.opened) == (1, 1)
+    assert (first.opened, second.opened) == (1, 1)
 
 
 def test_one_that_the_server_closed_is_opened_again():

@@ -1,4 +1,4 @@
-"""Which of several servers is asked next, and which is left alone."""
+"""The choice among several servers: the next one, and those that rest."""
 
 import threading
 from collections import Counter
@@ -37,7 +37,7 @@ def taken(servers: Servers, tried: Sequence[Server] = ()) -> Server:
 
 
 def fail(servers: Servers, server: Server, failure: Unavailable = BROKEN) -> None:
-    while servers.take([one for one in servers.all if one is not server]) is not server:
+    while servers.take([candidate for candidate in servers.all if candidate is not server]) is not server:
         raise AssertionError("it rests while another is awake")
     servers.give_back(server, failure)
 

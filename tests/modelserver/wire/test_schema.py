@@ -37,7 +37,10 @@ def test_an_unknown_field_is_an_error():
     [{"question": "\ud800"}, {"context": [("\ud800", [])]}, {"context": [("Title", ["a \ud800"])]}],
 )
 def test_half_a_character_is_no_text(broken):
-    """It would pass here and break where the text is written as JSON, for every item of the request."""
+    """It would pass here and break where the text is written as JSON.
+
+    There it would break for every item of the request.
+    """
     with pytest.raises(ValidationError, match="valid string"):
         QAItem.model_validate(ITEM.model_dump() | broken)
 
@@ -74,12 +77,12 @@ def test_a_probability_is_one(probability):
         QAPrediction(id="a", answer="x", facts=[], threshold=probability)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_a_value_that_json_cannot_hold_is_none(value):
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+def test_a_value_that_json_cannot_hold_is_none(number):
     with pytest.raises(ValidationError, match="finite number"):
-        Execution(id="a", program="find", answer=value, modules=[])
+        Execution(id="a", program="find", answer=number, modules=[])
     with pytest.raises(ValidationError, match="finite number"):
-        NodeOutput(index=0, module="find", value=value)
+        NodeOutput(index=0, module="find", value=number)
 
 
 def test_the_reference_lists_every_error():

@@ -1,4 +1,7 @@
-"""The generated world: the official form, one true answer, splits apart, the same examples every time."""
+"""The generated world.
+
+The tests check the official form, one true answer, splits apart, and the same examples every time.
+"""
 
 import json
 import os
@@ -37,11 +40,11 @@ def test_it_works(examples):
 
 def test_no_title_of_one_split_appears_in_another(examples):
     titles = {split: _titles(examples[split]) for split in SPLITS}
-    for one in SPLITS:
+    for split in SPLITS:
         for other in SPLITS:
-            if one != other:
+            if split != other:
                 text = json.dumps(examples[other], ensure_ascii=False)
-                assert not {title for title in titles[one] if f'"{title}"' in text}
+                assert not {title for title in titles[split] if f'"{title}"' in text}
 
 
 def test_a_name_belongs_to_one_split_whatever_its_case():
@@ -104,9 +107,9 @@ def test_the_place_of_the_gold_articles_gives_nothing_away(examples):
 
 def test_a_question_has_one_answer_only(examples):
     """Of two comparable things the named one wins by what the articles say."""
-    asked = [e for e in examples["train"] + examples["test"] if "more inhabitants" in e["question"]]
-    assert asked
-    for example in asked:
+    questions = [e for e in examples["train"] + examples["test"] if "more inhabitants" in e["question"]]
+    assert questions
+    for example in questions:
         size = {}
         for fact in example["supporting_facts"]:
             numbers = [w.strip(".") for w in _sentence(example, fact).split() if "," in w and w[0].isdigit()]
@@ -134,17 +137,19 @@ def test_another_seed_gives_other_examples(examples):
 
 
 def test_comparisons_alone_and_those_for_the_larger():
-    asked = {which: list(generate("train", 60, 3, 2, which)) for which in ("comparisons", "larger")}
-    for examples in asked.values():
+    examples_by_kind = {
+        which: list(generate("train", 60, 3, 2, which)) for which in ("comparisons", "larger")
+    }
+    for examples in examples_by_kind.values():
         assert {example["type"] for example in examples} == {"comparison"}
         assert not {"yes", "no"} & {example["answer"] for example in examples}
     smaller = re.compile(r"\b(later|younger|newer|recent(ly)?|shorter|fewer|smaller)\b")
-    found = {
+    counts = {
         which: sum(bool(smaller.search(example["question"])) for example in examples)
-        for which, examples in asked.items()
+        for which, examples in examples_by_kind.items()
     }
-    assert found["larger"] == 0
-    assert 20 <= found["comparisons"] <= 40
+    assert counts["larger"] == 0
+    assert 20 <= counts["comparisons"] <= 40
 
 
 def test_a_wrong_split_is_named():

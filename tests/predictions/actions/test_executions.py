@@ -1,4 +1,7 @@
-"""Program execution on a dataset: questions as requests, outputs as steps, failures kept."""
+"""Programs run on a dataset: outputs become steps, failures are stored.
+
+The questions are the requests.
+"""
 
 from collections.abc import Iterator
 
@@ -129,11 +132,11 @@ def test_a_system_without_modules_has_no_steps() -> None:
 
 def test_boxes_above_a_half_count() -> None:
     item = ModuleItem.model_validate({"id": "q", "text": "?", "images": [{"name": "a"}]})
-    found = NodeOutput(index=1, module="find", probabilities=[0.9, 0.4])
+    output = NodeOutput(index=1, module="find", probabilities=[0.9, 0.4])
     boxes = [(0.0, 0.0, 0.5, 0.5), (0.5, 0.5, 1.0, 1.0)]
     outcome = Execution(
         id="q", program="exist(find[dog])", answer=True, proposals=[boxes],
-        modules=[NodeOutput(index=0, module="exist", value=True), found],
+        modules=[NodeOutput(index=0, module="exist", value=True), output],
     )  # fmt: skip
     steps = list_steps(outcome, item)
     assert steps is not None

@@ -1,4 +1,4 @@
-"""Prediction runs: slices twice or at once, failures, other revisions, and how a run ends."""
+"""Tests of prediction runs: repeated slices, failures, revisions, ends."""
 
 import threading
 from typing import Any
@@ -114,14 +114,14 @@ def test_a_question_that_failed_on_one_of_two_workers_counts_once(
     ]
     begun: list[int] = []
 
-    def asked(**_: Any) -> list[QAPrediction | ItemError]:
+    def predict(**_: Any) -> list[QAPrediction | ItemError]:
         begun.append(1)
         if len(begun) > 1:
             return [answers[first]]
         compute_slice(**whole(run))  # by another worker, meanwhile
         return [answers[1 - first]]
 
-    monkeypatch.setattr(predictions, "predict_items", asked)
+    monkeypatch.setattr(predictions, "predict_items", predict)
     compute_slice(**whole(run))
     assert (run.predictions.count(), run.failures.count(), count_progress(run).done) == (1, 0, 1)
 

@@ -1,4 +1,7 @@
-"""Saliency as an explanation: weights of words beside predictions, and in a study's frozen version."""
+"""Saliency gives weights of words, as an explanation.
+
+They are stored beside predictions and in a study's frozen version.
+"""
 
 from io import StringIO
 from typing import Any
@@ -28,15 +31,18 @@ pytestmark = pytest.mark.django_db
 
 
 class Loud(Planted):
-    """One that says which facts count, as the study's ground for highlighting without saliency."""
+    """A system that says which facts count.
+
+    They are the study's ground for highlighting without saliency.
+    """
 
     def predict(self, items: Any) -> list[dict[str, Any]]:
         return [
-            {**one, "fact_probabilities": [
+            {**prediction, "fact_probabilities": [
                 {"title": title, "index": index, "probability": 0.5}
                 for title, sentences in item.context for index in range(len(sentences))
             ]}
-            for item, one in zip(items, super().predict(items), strict=True)
+            for item, prediction in zip(items, super().predict(items), strict=True)
         ]  # fmt: skip
 
 
@@ -70,9 +76,9 @@ def test_it_works(served: FakeModelServer, eager: None):
     }
     assert words["1931"] > 0  # the year that was chosen by; the other one has no way to the logit
     assert words["1950"] == words["born"] == 0
-    asked = {prediction.question.text[a:b]: weight for a, b, weight in prediction.question_weights}
-    assert max(asked, key=asked.get) == "older"
-    assert asked["Who"] == 0
+    question_words = {prediction.question.text[a:b]: weight for a, b, weight in prediction.question_weights}
+    assert max(question_words, key=question_words.get) == "older"
+    assert question_words["Who"] == 0
 
 
 def test_a_second_time_computes_nothing_and_another_method_is_refused(served: FakeModelServer, eager: None):
@@ -110,7 +116,10 @@ def test_predictions_with_weights_of_their_own_or_from_a_file_are_refused(
 
 
 def test_a_study_shows_the_words_in_three_strengths(served: FakeModelServer, eager: None):
-    """Where a word could not be weighed the item is not shown, and the version says which method it was."""
+    """An item with a word that has no weight is not shown.
+
+    The version names the method.
+    """
     made_dataset("people", ROWS)
     predict("loud", "--saliency", "integrated-gradients")
     broken = Prediction.objects.get(question__external_id="q25")

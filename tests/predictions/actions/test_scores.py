@@ -1,4 +1,7 @@
-"""Scores of runs: equal to the definitions, each input asked once, and a reason for what is missing."""
+"""Scores of runs equal the definitions; each input is asked once.
+
+A missing score has its reason.
+"""
 
 import json
 from collections import Counter
@@ -47,7 +50,10 @@ def import_file(path: Path, system: str, dataset: str = "films") -> None:
 
 
 def by_hand(run: PredictionRun) -> dict[str, float | None]:
-    """FaRM and LocA straight from their definitions, with every reduced context asked anew."""
+    """Return FaRM and LocA straight from their definitions.
+
+    Every reduced context is asked again.
+    """
     system = FakeSystem()
     answers: dict[str, str] = {}
     relevant: dict[int, dict[str, str]] = {k: {} for k in farm_loca.REMOVALS}
@@ -62,14 +68,16 @@ def by_hand(run: PredictionRun) -> dict[str, float | None]:
         item = question.wire()
         (prediction,) = system.predict([item])
         assert prediction.fact_probabilities is not None
-        listed = [(one.title, one.index, one.probability) for one in prediction.fact_probabilities]
+        listed = [(fact.title, fact.index, fact.probability) for fact in prediction.fact_probabilities]
         order = farm_loca.removal_order(listed, threshold=0.4)
         answers[item.id] = prediction.answer
         for k in farm_loca.REMOVALS:
             relevant[k][item.id] = answer(item, order.relevant, k)
             irrelevant[k][item.id] = answer(item, order.irrelevant, k)
-        place = prediction.location
-        locations.append((prediction.type, place and place.first, place and place.last, prediction.facts))
+        location = prediction.location
+        locations.append(
+            (prediction.type, location and location.first, location and location.last, prediction.facts)
+        )
     farm = farm_loca.farm(answers, relevant, irrelevant)
     loca = farm_loca.loca(locations)  # type: ignore[arg-type]
     values: dict[str, float | None] = {
@@ -81,7 +89,10 @@ def by_hand(run: PredictionRun) -> dict[str, float | None]:
 
 
 def varied() -> list[dict[str, Any]]:
-    """Questions whose answers the fake system finds, misses, and changes in different reductions."""
+    """Return questions whose answers the fake system finds or misses.
+
+    Different reductions change some of the answers.
+    """
     rows = entries(6)
     rows.append(entry(6, question="Did Paul Stone direct Night Ferry 6?", answer="yes"))
     rows.append(entry(7, question="What is there?", answer="Oslo"))
@@ -140,10 +151,10 @@ def test_each_distinct_input_is_asked_once(settings: Settings, eager: None):
         predict(made_dataset("films", varied()))
         score()
         assert set(system.asked.values()) == {1}
-        asked = system.asked.total()
+        total = system.asked.total()
         score()
-        assert system.asked.total() == asked
-    assert asked == Prediction.objects.count() + ReducedAnswer.objects.count()
+        assert system.asked.total() == total
+    assert total == Prediction.objects.count() + ReducedAnswer.objects.count()
 
 
 def test_what_is_answered_needs_no_server(model_server: FakeModelServer, eager: None, settings: Settings):
@@ -192,7 +203,7 @@ def test_another_revision_leaves_farm_out(model_server: FakeModelServer, eager: 
 
 
 class FailsOnEmpty(FakeSystem):
-    """The fake system, which cannot answer a context of fewer than three sentences."""
+    """The fake system, which fails on contexts of under three sentences."""
 
     def _predict_one(self, item: QAItem) -> QAPrediction:
         if item.id != "warm-up" and sum(len(sentences) for _, sentences in item.context) < 3:

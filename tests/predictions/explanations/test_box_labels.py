@@ -1,4 +1,4 @@
-"""Tests of the positions of labels: inside the image, and never one upon another where there is room."""
+"""Labels lie inside the image, and apart if there is room."""
 
 import random
 
@@ -28,14 +28,14 @@ def test_a_label_stays_in_the_image(box):
 def test_equal_boxes_have_labels_apart():
     boxes = [Rectangle(300, 300, 200, 200)] * 6
     labels = place_labels(boxes, [(80, 40)] * 6, IMAGE, gap=10)
-    assert not any(one.overlap(other) for one in labels for other in labels if one is not other)
+    assert not any(label.overlap(other) for label in labels for other in labels if label is not other)
 
 
 def test_labels_of_crowded_boxes_do_not_collide():
     rng = random.Random(1)
     boxes = [Rectangle(rng.randrange(900), rng.randrange(650), 80, 80) for _ in range(25)]
     labels = place_labels(boxes, [(72, 44)] * 25, IMAGE, gap=12)
-    assert not any(one.overlap(other) for one in labels for other in labels if one is not other)
+    assert not any(label.overlap(other) for label in labels for other in labels if label is not other)
 
 
 def test_without_a_free_place_the_label_that_covers_least_is_taken():

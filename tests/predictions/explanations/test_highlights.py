@@ -1,4 +1,7 @@
-"""Tests of highlighted pieces: strengths relative to the largest weight, and places that fit."""
+"""Strengths of highlighted pieces are relative to the largest weight.
+
+Their extents fit the texts.
+"""
 
 import pytest
 
@@ -25,12 +28,12 @@ def test_it_works():
     ("share", "level"), [(1, 3), (0.7, 3), (0.69, 2), (0.4, 2), (0.39, 1), (0.1, 1), (0.09, None), (0, None)]
 )
 def test_three_strengths(share, level):
-    found = build_highlights([("Oslo", 0, 0, 4, 10.0), ("Oslo", 1, 0, 4, 10.0 * share)]).context
-    assert [piece[4] for piece in found[1:]] == ([level] if level else [])
+    pieces = build_highlights([("Oslo", 0, 0, 4, 10.0), ("Oslo", 1, 0, 4, 10.0 * share)]).context
+    assert [piece[4] for piece in pieces[1:]] == ([level] if level else [])
 
 
 def test_levels_do_not_depend_on_the_scale_of_the_weights():
-    weights = [("Oslo", 0, place, place + 1, 0.3 + place) for place in range(5)]
+    weights = [("Oslo", 0, start, start + 1, 0.3 + start) for start in range(5)]
     scaled = [(*weight[:4], weight[4] * 1000) for weight in weights]
     assert build_highlights(weights) == build_highlights(scaled)
 
@@ -56,17 +59,17 @@ def test_question_and_articles_have_one_scale():
 
 
 @pytest.mark.parametrize(
-    ("place", "words"),
+    ("extent", "words"),
     [
         ((7, 13), "the question has no characters 7 to 13"),
         ((5, 5), "no characters 5 to 5"),
         ((2, 4), "two weights overlap in the question at character 2"),
     ],
 )
-def test_places_that_do_not_fit_the_question(place, words):
+def test_places_that_do_not_fit_the_question(extent, words):
     check_question_places("Who is old?", [(3, 6, 1.0), (0, 3, 1.0)])
     with pytest.raises(ValueError, match=words):
-        check_question_places("Who is older", [(*place, 1.0), (0, 3, 1.0)])
+        check_question_places("Who is older", [(*extent, 1.0), (0, 3, 1.0)])  # words: allow - test data
 
 
 def test_the_probability_of_a_fact_is_the_weight_of_its_sentence():
@@ -81,7 +84,7 @@ def test_the_probability_of_a_fact_is_the_weight_of_its_sentence():
 
 
 @pytest.mark.parametrize(
-    ("place", "words"),
+    ("extent", "words"),
     [
         (("Oslo", 0, 0, 16), "no sentence 0 of 'Oslo' has the characters 0 to 16"),
         (("Oslo", 0, 4, 4), "characters 4 to 4"),
@@ -90,9 +93,9 @@ def test_the_probability_of_a_fact_is_the_weight_of_its_sentence():
         (("Oslo", 0, 3, 6), "overlap in sentence 0 of 'Oslo' at character 3"),
     ],
 )
-def test_places_that_do_not_fit(place, words):
+def test_places_that_do_not_fit(extent, words):
     with pytest.raises(ValueError, match=words):
-        check_places(CONTEXT, [("Oslo", 0, 0, 4, 1.0), (*place, 1.0)])
+        check_places(CONTEXT, [("Oslo", 0, 0, 4, 1.0), (*extent, 1.0)])
 
 
 def test_neighbours_do_not_overlap():

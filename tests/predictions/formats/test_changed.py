@@ -1,4 +1,4 @@
-"""Tests of reading changed items, and of filling in what they leave out from their originals."""
+"""Changed items are read, and their originals fill in what they leave out."""
 
 import json
 

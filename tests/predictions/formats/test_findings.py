@@ -1,4 +1,7 @@
-"""Findings: refusals are raised or listed up to a bound, mendings counted with examples."""
+"""Refusals are raised or listed up to a bound.
+
+Mendings are counted with examples.
+"""
 
 import json
 from pathlib import Path
@@ -52,9 +55,9 @@ def test_reading_ends_where_a_file_is_broken(tmp_path: Path) -> None:
 
 
 def test_left_out_questions_are_counted_with_examples(tmp_path: Path) -> None:
-    asked = [{"id": f"q{number}", "question": "Who?", "answers": []} for number in range(9)]
+    unanswered = [{"id": f"q{number}", "question": "Who?", "answers": []} for number in range(9)]
     parts = {"id": "p", "question": "Who?", "answers": [{"text": "Ann"}, {"text": "Bea"}]}
-    paragraph = {"context": "Ann and Bea.", "qas": [*asked, parts]}
+    paragraph = {"context": "Ann and Bea.", "qas": [*unanswered, parts]}
     path = lines(tmp_path / "a.json", {"data": [{"title": "T", "paragraphs": [paragraph]}]})
     findings = Findings(collect=True, roots=[path.parent])
     assert list(read_quoref(path, findings=findings)) == []
@@ -64,8 +67,8 @@ def test_left_out_questions_are_counted_with_examples(tmp_path: Path) -> None:
 
 
 def test_every_wrong_field_of_squad_is_listed(tmp_path: Path) -> None:
-    asked = {"id": "q", "question": 3, "answers": [{}]}
-    content = {"data": [{"title": "T", "paragraphs": [{"context": "x", "qas": [asked]}]}]}
+    question = {"id": "q", "question": 3, "answers": [{}]}
+    content = {"data": [{"title": "T", "paragraphs": [{"context": "x", "qas": [question]}]}]}
     path = lines(tmp_path / "a.json", content)
     findings = Findings(collect=True, roots=[path.parent])
     assert list(read_squad(path, findings=findings)) == []
@@ -91,7 +94,7 @@ def test_broken_archives_are_refused(tmp_path: Path, content: bytes) -> None:
         delete_before_and_after(tmp_path / "out"),
     ):
         unpack_file(path, tmp_path / "out")
-    assert [each.name for each in tmp_path.iterdir()] == ["a.gz"]
+    assert [file.name for file in tmp_path.iterdir()] == ["a.gz"]
 
 
 def test_plain_files_stay_as_they_are(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The readers of question and prediction files: what they take, and how they tell what is wrong."""
+"""The readers of question and prediction files name what is wrong in them."""
 
 import json
 from pathlib import Path
@@ -195,9 +195,9 @@ def test_a_bad_predictions_file_is_told(tmp_path: Path, text: str, words: str):
     assert words in str(error.value)
 
 
-@pytest.mark.parametrize("place", [["Oslo", 0, 0, 99], ["Oslo", 1, 0, 4], ["Bergen", 0, 0, 4]])
-def test_an_answer_outside_of_the_articles_is_told(tmp_path: Path, place: list[object]):
-    content = {"answer": {"q0": "Oslo"}, "sp": {}, "answer_location": {"q0": place}}
+@pytest.mark.parametrize("location", [["Oslo", 0, 0, 99], ["Oslo", 1, 0, 4], ["Bergen", 0, 0, 4]])
+def test_an_answer_outside_of_the_articles_is_told(tmp_path: Path, location: list[object]):
+    content = {"answer": {"q0": "Oslo"}, "sp": {}, "answer_location": {"q0": location}}
     file = read_predictions(write_json(tmp_path / "predictions.json", content))
     with pytest.raises(BadFile, match=r"answer_location\[q0\]: no sentence"):
         file.prediction("q0", entry()["context"], entry()["question"])

@@ -1,4 +1,7 @@
-"""Malformed facts of a predictions file: read, reported, and scored as in the official script."""
+"""Malformed facts of predictions are read, reported and scored.
+
+Their scores are those of the official script.
+"""
 
 import json
 from collections.abc import Callable
@@ -28,8 +31,8 @@ MALFORMED: list[Any] = [
 
 def official(facts: list[Any], gold: list[Any]) -> tuple[float, ...]:
     """EM, F1, precision and recall as the published script computes them."""
-    predicted, wanted = set(map(tuple, facts)), set(map(tuple, gold))
-    tp, fp, fn = len(predicted & wanted), len(predicted - wanted), len(wanted - predicted)
+    predicted, expected = set(map(tuple, facts)), set(map(tuple, gold))
+    tp, fp, fn = len(predicted & expected), len(predicted - expected), len(expected - predicted)
     precision = tp / (tp + fp) if tp + fp > 0 else 0.0
     recall = tp / (tp + fn) if tp + fn > 0 else 0.0
     f1 = 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
@@ -101,11 +104,14 @@ def test_real_predictions_with_planted_facts_get_the_official_scores(system: str
     assert "facts that are not [title, index]; they score as in the official script" in error.getvalue()
     assert "p.json:1: sp." in error.getvalue()
     standard = Standard()
-    stored = {one.question.external_id: one for one in Prediction.objects.select_related("question")}
+    predictions_by_id = {
+        prediction.question.external_id: prediction
+        for prediction in Prediction.objects.select_related("question")
+    }
     for question in gold:
-        one = stored.get(question["_id"])
-        found = (one.answer, one.facts) if one else (None, None)
-        standard.add(Scored(question["answer"], question["supporting_facts"], *found))
+        prediction = predictions_by_id.get(question["_id"])
+        answer_and_facts = (prediction.answer, prediction.facts) if prediction else (None, None)
+        standard.add(Scored(question["answer"], question["supporting_facts"], *answer_and_facts))
     expected = score(gold, predictions)
     assert {key: standard.scores().values[key] for key in KEYS} == pytest.approx(expected)
     by_script = [

@@ -11,21 +11,21 @@ from predictions.formats.squad import read_quoref, read_squad
 
 
 def written(path: Path, **changes: Any) -> Path:
-    asked = {"id": "q", "question": "Who sang?", "answers": [{"text": "Ann", "answer_start": 0}]} | changes
-    content = {"data": [{"title": "T", "paragraphs": [{"context": "Ann sang.", "qas": [asked]}]}]}
+    question = {"id": "q", "question": "Who sang?", "answers": [{"text": "Ann", "answer_start": 0}]} | changes
+    content = {"data": [{"title": "T", "paragraphs": [{"context": "Ann sang.", "qas": [question]}]}]}
     path.write_text(json.dumps(content), encoding="utf-8")
     return path
 
 
 def test_it_works(tmp_path: Path):
-    (one,) = read_squad(written(tmp_path / "a.json"))
-    assert (one.external_id, one.text, one.answer) == ("q", "Who sang?", "Ann")
-    assert (one.context, one.supporting_facts) == ([("T", ["Ann sang."])], None)
+    (question,) = read_squad(written(tmp_path / "a.json"))
+    assert (question.external_id, question.text, question.answer) == ("q", "Who sang?", "Ann")
+    assert (question.context, question.supporting_facts) == ([("T", ["Ann sang."])], None)
 
 
 def test_several_answers_are_variants_or_parts(tmp_path: Path):
     path = written(tmp_path / "a.json", answers=[{"text": "Ann"}, {"text": "Ann Lee"}])
-    assert [one.answer for one in read_squad(path)] == ["Ann"]
+    assert [question.answer for question in read_squad(path)] == ["Ann"]
     assert not list(read_quoref(path))
 
 
@@ -34,14 +34,14 @@ def test_a_question_without_answer_is_left_out(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"id": ""}, r"a\.json:1: data\[0\]\.paragraphs\[0\]\.qas\[0\]\.id: must have at least 1"),
         ({"answers": [{}]}, r"answers\[0\]\.text: is missing"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, changes: dict[str, Any], said: str):
-    with pytest.raises(BadFile, match=said):
+def test_what_is_wrong_is_named(tmp_path: Path, changes: dict[str, Any], message: str):
+    with pytest.raises(BadFile, match=message):
         list(read_squad(written(tmp_path / "a.json", **changes)))
 
 

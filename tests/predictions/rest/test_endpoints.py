@@ -55,12 +55,12 @@ def test_an_id_that_no_database_holds_is_refused(researcher: Client, number: int
 
 def test_pages_follow_the_cursor_and_lose_nothing(researcher: Client) -> None:
     dataset = make_dataset(questions=7)
-    address, seen = f"/api/v1/datasets/{dataset.pk}/questions/?limit=3", []
+    address, ids = f"/api/v1/datasets/{dataset.pk}/questions/?limit=3", []
     while address is not None:
         page = researcher.get(address).json()
-        seen += [row["external_id"] for row in page["results"]]
+        ids += [row["external_id"] for row in page["results"]]
         address = page["next"]
-    assert seen == [f"q{number}" for number in range(1, 8)]
+    assert ids == [f"q{number}" for number in range(1, 8)]
 
 
 def test_a_list_as_a_stream_of_lines(researcher: Client) -> None:

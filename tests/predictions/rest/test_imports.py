@@ -32,8 +32,8 @@ def researcher() -> Client:
 
 
 def upload(client: Client, *rows: dict[str, Any], **query: str) -> dict[str, Any]:
-    wanted = {"kind": "dataset", "workspace": "main", "name": "films", "format": "hotpot", **query}
-    address = "/api/v1/imports/?" + "&".join(f"{name}={value}" for name, value in wanted.items())
+    parameters = {"kind": "dataset", "workspace": "main", "name": "films", "format": "hotpot", **query}
+    address = "/api/v1/imports/?" + "&".join(f"{name}={value}" for name, value in parameters.items())
     with TestCase.captureOnCommitCallbacks(execute=True):  # the job is enqueued once it is committed
         response = client.post(address, json.dumps(list(rows)), content_type="application/octet-stream")
     assert response.status_code == 202, response.content

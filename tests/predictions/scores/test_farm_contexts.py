@@ -1,4 +1,4 @@
-"""The reduced contexts of a prediction: which they are, and that each distinct one comes once."""
+"""Each distinct reduced context of a prediction comes once."""
 
 import pytest
 

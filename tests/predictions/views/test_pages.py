@@ -1,4 +1,4 @@
-"""Pages of data and systems: upload, preview, apply, lists, one question, runs."""
+"""Tests of the pages of data and systems: upload, preview, lists, runs."""
 
 import csv
 import gzip
@@ -88,7 +88,7 @@ def test_every_mistake_is_listed_with_file_line_and_field(researcher: Client) ->
     rows = [entry(0, answer=None), entry(1), entry(2, question=3, context=[])]
     page = upload(researcher, questions(*rows)).content.decode()
     [preview] = Job.objects.all()
-    listed = [(each["file"], each["line"], each["field"]) for each in preview.result["refused"]]
+    listed = [(refusal["file"], refusal["line"], refusal["field"]) for refusal in preview.result["refused"]]
     assert listed == [
         ("films.json", 1, "entry 1 (q0): answer"),
         ("films.json", 3, "entry 3 (q2): question"),
@@ -156,13 +156,13 @@ def test_reasons_are_german_on_german_pages_and_english_in_rest(researcher: Clie
     assert ">Eintrag 1 (q0): answer</td>" in page
     assert "'q1' steht schon in Zeile 2; geben Sie jedem Eintrag eine eigene ID" in page  # the reader's
     job = Job.objects.latest("pk")
-    reasons = [each["reason"] for each in job.result["refused"]]
+    reasons = [refusal["reason"] for refusal in job.result["refused"]]
     assert reasons == [
         "must be text; found null",
         "'q1' is already on line 2; give each entry its own ID",
     ]
     answer = researcher.get(f"/api/v1/jobs/{job.pk}/", headers=GERMAN).json()["result"]
-    assert [each["reason"] for each in answer["refused"]] == reasons
+    assert [refusal["reason"] for refusal in answer["refused"]] == reasons
     assert MESSAGES not in answer
 
 
@@ -257,7 +257,7 @@ def test_predictions_from_a_file(researcher: Client) -> None:
     page = researcher.post(address, {"file": file, "system": "mine"}, follow=True)
     assert not PredictionRun.objects.exists()
     [preview] = Job.objects.all()
-    kinds = {each["kind"]: each["count"] for each in preview.result["mended"]}
+    kinds = {mending["kind"]: mending["count"] for mending in preview.result["mended"]}
     assert kinds == {
         "without_prediction": 1, "without_fact_list": 1, "stray_predicted_facts": 1, "unknown_ids": 1,
     }  # fmt: skip
@@ -280,9 +280,9 @@ def test_malformed_facts_are_counted_or_refused(researcher: Client) -> None:
         assert ("Import now" in page) is not bool(strict)
         assert ("they score as in the official script" in page) is not bool(strict)
     lax, strictly = Job.objects.order_by("pk")
-    assert [each["count"] for each in lax.result["mended"] if each["kind"] == "malformed_facts"] == [1]
+    assert [entry["count"] for entry in lax.result["mended"] if entry["kind"] == "malformed_facts"] == [1]
     assert lax.result["mended"][0]["examples"] == ["answers.json:1: sp.q1[0]"]
-    assert [(each["line"], each["field"]) for each in strictly.result["refused"]] == [(1, "sp.q1[0][1]")]
+    assert [(entry["line"], entry["field"]) for entry in strictly.result["refused"]] == [(1, "sp.q1[0][1]")]
 
 
 def test_wrong_predictions_name_the_field(researcher: Client) -> None:
@@ -291,7 +291,7 @@ def test_wrong_predictions_name_the_field(researcher: Client) -> None:
     file = SimpleUploadedFile("answers.json", content.encode())
     researcher.post(f"/data/{dataset.pk}/predictions/", {"file": file, "system": "mine"})
     [preview] = Job.objects.all()
-    listed = [(each["line"], each["field"]) for each in preview.result["refused"]]
+    listed = [(refusal["line"], refusal["field"]) for refusal in preview.result["refused"]]
     assert listed == [(1, "answer.q1"), (3, "type.q2")]
 
 
@@ -318,11 +318,11 @@ def test_lists_follow_keys_and_search_finds(researcher: Client) -> None:
     first = researcher.get(address).context["page"]
     second = researcher.get(f"{address}{first.next}").context["page"]
     back = researcher.get(f"{address}{second.previous}").context["page"]
-    assert [len(each.rows) for each in (first, second)] == [50, 50]
-    assert [each.pk for each in back.rows] == [each.pk for each in first.rows]
+    assert [len(page.rows) for page in (first, second)] == [50, 50]
+    assert [question.pk for question in back.rows] == [question.pk for question in first.rows]
     assert (first.previous, back.previous) == ("", "")
-    found = researcher.get(f"{address}?q=film 77").context["page"].rows
-    assert [each.external_id for each in found] == ["q77"]
+    matches = researcher.get(f"{address}?q=film 77").context["page"].rows
+    assert [question.external_id for question in matches] == ["q77"]
     assert b"No questions found" in researcher.get(f"{address}?q=zebra").content
     assert researcher.get(f"{address}?after=x&q=%00").status_code == 200
 
@@ -332,7 +332,7 @@ def test_questions_sort_by_id_and_come_as_a_safe_file(researcher: Client) -> Non
     dataset.questions.filter(external_id="q7").update(answer="=1+1")
     address = f"/data/{dataset.pk}/questions/?sort=-id"
     first, second = (researcher.get(f"{address}&page={number}").context["page"] for number in (1, 2))
-    listed = [each.external_id for page in (first, second) for each in page.rows]
+    listed = [question.external_id for page in (first, second) for question in page.rows]
     assert listed == sorted(listed, reverse=True)
     assert len(listed) == 60
     assert (first.previous, second.previous) == ("", "?sort=-id&page=1")

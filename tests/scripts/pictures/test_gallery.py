@@ -1,4 +1,7 @@
-"""Pictures of every page: which addresses are one kind of page, and that the page shows what is there."""
+"""The gallery has a picture of every kind of page, and shows it.
+
+Names of things in an address do not make another kind.
+"""
 
 import re
 from collections.abc import Callable, Iterator

@@ -21,8 +21,8 @@ SHELL = ("shell", "--no-imports", "--command")
 @pytest.fixture(scope="module")
 def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     var = tmp_path_factory.mktemp("var")
-    own = {"SECRET_KEY": "k" * 50, "VAR_DIR": str(var), "DATABASE_URL": f"sqlite:///{var}/db"}
-    return {**os.environ, **own}
+    settings = {"SECRET_KEY": "k" * 50, "VAR_DIR": str(var), "DATABASE_URL": f"sqlite:///{var}/db"}
+    return {**os.environ, **settings}
 
 
 @pytest.fixture(scope="module")
@@ -32,16 +32,16 @@ def commands(env: dict[str, str]) -> Iterator[Commands]:
 
 
 def test_each_has_its_output_errors_and_status(commands: Commands):
-    one = commands.run(*SHELL, "import sys; print(1); print(2, file=sys.stderr)")
-    assert (one.returncode, one.stdout, one.stderr) == (0, "1\n", "2\n")
-    other = commands.run(*SHELL, "import sys; print('ä'); sys.exit(3)")
-    assert (other.returncode, other.stdout, other.stderr) == (3, "ä\n", "")
+    first = commands.run(*SHELL, "import sys; print(1); print(2, file=sys.stderr)")
+    assert (first.returncode, first.stdout, first.stderr) == (0, "1\n", "2\n")
+    second = commands.run(*SHELL, "import sys; print('ä'); sys.exit(3)")
+    assert (second.returncode, second.stdout, second.stderr) == (3, "ä\n", "")
 
 
 def test_none_leaves_anything_for_the_next(commands: Commands):
     commands.run(*SHELL, "import json; json.kept = True")
-    found = commands.run(*SHELL, "import json; print(hasattr(json, 'kept'))")
-    assert found.stdout == "False\n"
+    process = commands.run(*SHELL, "import json; print(hasattr(json, 'kept'))")
+    assert process.stdout == "False\n"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""Programs are started in groups of their own, waited for, and ended with all that they started."""
+"""The supervisor starts programs in groups of their own.
+
+It waits for them, and ends them with all that they started.
+"""
 
 import os
 import signal
@@ -85,7 +88,7 @@ def test_programs_end_in_the_opposite_order(tmp_path: Path):
     with Supervisor() as parts:
         for number, name in enumerate(("first", "second"), start=1):
             parts.start(part(tmp_path, code, name, name=name))
-            eventually(lambda wanted=number: log.read_text().count("set") == wanted)
+            eventually(lambda expected=number: log.read_text().count("set") == expected)
     assert log.read_text().split()[-2:] == ["second", "first"]
 
 
@@ -143,19 +146,19 @@ def test_a_program_that_ended_starts_again_later_each_time(tmp_path: Path, monke
     monkeypatch.setattr("scripts.sites.processes.time.monotonic", lambda: now[0])
     note = tmp_path / "starts"
     code = "import pathlib, sys; pathlib.Path(sys.argv[1]).open('a').write('x')"
-    said: list[str] = []
+    messages: list[str] = []
     with Supervisor() as parts:
         process = parts.start(part(tmp_path, code, str(note)))
         for pause in (1, 2, 4):
             process.wait()
-            parts.restart_ended(said.append)
-            assert f"It starts again in {pause} s." in said[-1]
+            parts.restart_ended(messages.append)
+            assert f"It starts again in {pause} s." in messages[-1]
             now[0] += pause - 0.5
-            parts.restart_ended(said.append)
-            assert "ended" in said[-1]
+            parts.restart_ended(messages.append)
+            assert "ended" in messages[-1]
             now[0] += 0.5
-            parts.restart_ended(said.append)
-            assert said[-1] == "The part runs again."
+            parts.restart_ended(messages.append)
+            assert messages[-1] == "The part runs again."
             process = parts._running[-1][1]
         process.wait()
     assert note.read_text() == "xxxx"

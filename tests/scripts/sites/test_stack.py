@@ -1,4 +1,4 @@
-"""Where a site's parts reach each other."""
+"""The addresses at which a site's parts reach each other."""
 
 import os
 import stat
@@ -16,11 +16,11 @@ def test_the_socket_lies_beside_the_data(tmp_path: Path):
 def test_a_long_path_gets_a_short_private_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     first, second = Path("/srv") / ("a" * 100), Path("/srv") / ("b" * 100)
-    found = choose_socket_path(first)
-    assert len(os.fsencode(found.relative_to(tmp_path))) < LONGEST_SOCKET_PATH
-    assert stat.S_IMODE(found.parent.stat().st_mode) == 0o700
-    assert choose_socket_path(first) == found
-    assert choose_socket_path(second) != found
+    path = choose_socket_path(first)
+    assert len(os.fsencode(path.relative_to(tmp_path))) < LONGEST_SOCKET_PATH
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert choose_socket_path(first) == path
+    assert choose_socket_path(second) != path
 
 
 def test_a_short_folder_that_others_can_open_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

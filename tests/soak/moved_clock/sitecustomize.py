@@ -1,4 +1,4 @@
-"""A clock as far from the right one as the file CLOCK_OFFSET says, in seconds.
+"""A clock that is off by the seconds in the file CLOCK_OFFSET.
 
 Python runs this at its start where PYTHONPATH names this folder. The site reads the time by these two
 functions alone; ``datetime`` itself is known to programs in C by its size and place.

@@ -1,4 +1,4 @@
-"""Quotas of screening answers: who is admitted, what a definition may say, and what staff see."""
+"""Quotas of screening answers: admissions, definitions, staff pages."""
 
 import pytest
 from django.urls import reverse

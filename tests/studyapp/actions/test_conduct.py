@@ -43,12 +43,12 @@ def answer(participant: Participant, certainty: int, *, seconds: float, hidden: 
 def assert_same(study: Study) -> None:
     """Compare what is kept with what all answers say, and pages with exports."""
     people = Participant.objects.filter(version__study=study).order_by("pk")
-    kept = list(people.values_list(*conduct.COLUMNS))
+    stored = list(people.values_list(*conduct.COLUMNS))
     conduct.recount(people)
-    assert list(people.values_list(*conduct.COLUMNS)) == kept
+    assert list(people.values_list(*conduct.COLUMNS)) == stored
     flags = list_participant_flags(people)
     counts = {flag: number for flag, _meaning, number in count_flags(study)}
-    assert counts == {flag: sum(flag in own for own in flags.values()) for flag in counts}
+    assert counts == {flag: sum(flag in person_flags for person_flags in flags.values()) for flag in counts}
     rows = [
         row
         for batch in read_responses(load_response_data(study, for_file=True), ResponseFilter())

@@ -1,4 +1,7 @@
-"""Tests of judging answers: who may, what settles, agreement, launch, export, pages."""
+"""Tests of judging answers: rights, decisions, agreement, launch, export.
+
+The pages of judges have tests, too.
+"""
 
 import csv
 import re
@@ -43,7 +46,10 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def study() -> Study:
-    """A draft with one system and the ground truth, over six questions; three answers miss."""
+    """A draft with one system and the ground truth, over six questions.
+
+    Three answers of the system miss.
+    """
     dataset = factories.make_dataset(questions=6)
     ids = [f"q{number}" for number in range(1, 7)]
     return factories.make_study(dataset=dataset.name, items={"ids": ids}, launched=False)
@@ -65,8 +71,8 @@ def queued(run, by):
 
 
 def decide(answer, judges, *, is_correct):
-    for who in judges[:2]:
-        judge(judged=answer, is_correct=is_correct, by=who)
+    for user in judges[:2]:
+        judge(judged=answer, is_correct=is_correct, by=user)
     answer.refresh_from_db()
 
 
@@ -78,14 +84,14 @@ def test_it_works(study, run, judges):
     assert (first.is_correct, first.settled_how, first.settled_by) == (True, "agreement", judges[1])
     version = factories.launch(study, by=judges[0])
     stimuli = Stimulus.objects.filter(condition__run=run, condition__version=version)
-    found = {
+    correctness = {
         row.item.external_id: (row.exact_match, row.system_correct, row.judged_by, row.decision_id)
         for row in stimuli.select_related("item")
     }
-    assert found["q1"] == (True, True, "exact match", None)
-    assert found[first.question.external_id] == (False, True, "two judges", first.pk)
-    assert found[second.question.external_id] == (False, False, "two judges", second.pk)
-    assert found["q6"] == (False, False, "exact match", None)
+    assert correctness["q1"] == (True, True, "exact match", None)
+    assert correctness[first.question.external_id] == (False, True, "two judges", first.pk)
+    assert correctness[second.question.external_id] == (False, False, "two judges", second.pk)
+    assert correctness["q6"] == (False, False, "exact match", None)
 
 
 def test_the_same_answer_is_queued_once_whoever_gave_it(study, run, judges):
@@ -110,14 +116,14 @@ def test_nobody_judges_twice_and_no_third_judges(run, judges):
 
 @pytest.mark.database
 @pytest.mark.parametrize(
-    ("place", "who", "complaint"),
+    ("position", "index", "complaint"),
     [(2, 0, "judge_once_per_answer|UNIQUE"), (1, 1, "judgement_place_once|UNIQUE"), (3, 2, "two_judgements")],
 )
-def test_the_database_keeps_two_different_judges(run, judges, place, who, complaint):
+def test_the_database_keeps_two_different_judges(run, judges, position, index, complaint):
     answer = queued(run, judges[0])[0]
     judge(judged=answer, is_correct=True, by=judges[0])
     with pytest.raises(IntegrityError, match=complaint), transaction.atomic():
-        Judgement.objects.create(judged=answer, place=place, judge=judges[who], is_correct=True)
+        Judgement.objects.create(judged=answer, place=position, judge=judges[index], is_correct=True)
 
 
 def test_a_judgement_is_never_changed(run, judges):
@@ -133,15 +139,15 @@ def test_a_judgement_is_never_changed(run, judges):
 
 def test_what_needs_this_judge_comes_next(run, judges):
     answers = queued(run, judges[0])
-    seen = []
+    judged = []
     while (answer := find_next_answer(run, judges[0])) is not None:
         judge(judged=answer, is_correct=True, by=judges[0])
-        seen.append(answer)
-    assert set(seen) == set(answers)
-    last = seen[-1]
+        judged.append(answer)
+    assert set(judged) == set(answers)
+    last = judged[-1]
     judge(judged=last, is_correct=True, by=judges[1])
-    assert find_next_answer(run, judges[1]) in set(seen) - {last}
-    assert find_next_answer(run, judges[2]) in set(seen) - {last}
+    assert find_next_answer(run, judges[1]) in set(judged) - {last}
+    assert find_next_answer(run, judges[2]) in set(judged) - {last}
 
 
 @pytest.fixture
@@ -165,7 +171,7 @@ def test_a_disagreement_is_settled_by_a_third_judge(run, disagreed, judges):
 
 
 @pytest.mark.parametrize(
-    ("how", "note", "who", "complaint"),
+    ("how", "note", "index", "complaint"),
     [
         ("third judge", "because", 0, "cannot be the third"),
         ("discussion", "because", 2, "one of the two judges"),
@@ -173,9 +179,9 @@ def test_a_disagreement_is_settled_by_a_third_judge(run, disagreed, judges):
         ("agreement", "because", 0, "third judge or by discussion"),
     ],
 )
-def test_a_disagreement_is_not_settled(disagreed, judges, how, note, who, complaint):
+def test_a_disagreement_is_not_settled(disagreed, judges, how, note, index, complaint):
     with pytest.raises(CannotJudge, match=complaint):
-        settle(judged=disagreed, is_correct=True, how=how, note=note, by=judges[who])
+        settle(judged=disagreed, is_correct=True, how=how, note=note, by=judges[index])
     disagreed.refresh_from_db()
     assert disagreed.is_correct is None
 
@@ -190,18 +196,18 @@ def test_agreement_is_of_the_two_judgements(run, disagreed, judges):
     others = [row for row in queue(run) if row.pk != disagreed.pk]
     decide(others[0], judges, is_correct=True)
     decide(others[1], judges, is_correct=False)
-    found = judge_agreement(run)
-    assert found.pairs == 3
-    assert found.share == pytest.approx(2 / 3)
+    agreement = judge_agreement(run)
+    assert agreement.pairs == 3
+    assert agreement.share == pytest.approx(2 / 3)
     # Values 1 1, 0 0, 1 0: observed disagreement 1/3, expected 2·3·3 / (6·5) = 3/5; alpha is 1 less 5/9.
-    assert found.alpha.value == pytest.approx(4 / 9)
+    assert agreement.alpha.value == pytest.approx(4 / 9)
     settle(judged=disagreed, is_correct=True, how="discussion", note="A suburb of it.", by=judges[1])
     assert judge_agreement(run).share == pytest.approx(2 / 3)
 
 
 def test_no_agreement_without_pairs(run, judges):
-    found = judge_agreement(run)
-    assert (found.pairs, found.share, found.alpha.value) == (0, None, None)
+    agreement = judge_agreement(run)
+    assert (agreement.pairs, agreement.share, agreement.alpha.value) == (0, None, None)
 
 
 def test_what_a_launch_would_freeze_is_counted(study, run, judges):
@@ -302,8 +308,8 @@ def test_a_judge_goes_on_with_the_next_queue(staff, run, judges):
     changed = other.predictions.filter(answer="Elsewhere").first()
     changed.answer = "Yet elsewhere"
     changed.save()
-    for each in (run, other):
-        queue_answers(answers=find_missed_answers(each), by=judges[0])
+    for queued_run in (run, other):
+        queue_answers(answers=find_missed_answers(queued_run), by=judges[0])
     for answer in queue(run):
         judge(judged=answer, is_correct=False, by=judges[0])
     page = staff.get(f"/staff/correctness/{run.pk}/judge/", follow=True)

@@ -1,4 +1,4 @@
-"""Exclusions by hand: with a reason, logged, in the bundle and in the report."""
+"""Exclusions by hand have a reason, and are in log, bundle and report."""
 
 import csv
 import json

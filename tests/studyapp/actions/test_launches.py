@@ -1,4 +1,4 @@
-"""Tests of what a launch refuses, and of the decisions and rehearsals that it asks for."""
+"""Tests of what a launch refuses, and of its decisions and rehearsals."""
 
 import json
 from datetime import date, timedelta
@@ -33,7 +33,10 @@ TODAY = date.today()
 
 @pytest.fixture
 def draft() -> Study:
-    """A draft one of whose systems answers "in Kolwen 2" where "Kolwen 2" is right."""
+    """A draft with a system that answers "in Kolwen 2", not "Kolwen 2".
+
+    "Kolwen 2" is right.
+    """
     dataset, items = factories.make_dataset(), {"ids": ["q1", "q2", "q3", "q4"]}
     boss = factories.make_user()
     study = factories.make_study(dataset=dataset.name, items=items, launched=False, by=boss)
@@ -102,12 +105,12 @@ class TestDecisions:
 
     def test_it_stands_in_bundle_and_preregistration(self, draft, tmp_path):
         factories.launch(draft, by=draft.created_by)
-        for public, who in ((False, draft.created_by.username), (True, None)):
+        for public, username in ((False, draft.created_by.username), (True, None)):
             write_bundle(draft, tmp_path / str(public), public=public)
             document = json.loads((tmp_path / str(public) / "study_version.json").read_text())
             [version] = document["versions"]
             assert {row["check"]: row["reason"] for row in version["decisions"]} == factories.ACCEPTED
-            assert {row["by"] for row in version["decisions"]} == {who}
+            assert {row["by"] for row in version["decisions"]} == {username}
             assert [row["near_misses"] for row in version["correctness"]] == [1]
             assert version["correctness"][0]["sources"] == {"exact match": 4}
         assert "The check `judging` was open" in build_preregistration(draft)

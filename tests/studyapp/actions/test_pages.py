@@ -1,4 +1,4 @@
-"""Tests of the participant's pages: the way through, and every way to leave it."""
+"""Tests of the participant's pages: the way through and the ways out."""
 
 import re
 
@@ -59,14 +59,14 @@ def key_of(response):
 
 def matched(pattern, response):
     """The first group of a pattern in a page."""
-    found = re.search(pattern, response.content.decode())
-    assert found is not None, pattern
-    return found[1]
+    match = re.search(pattern, response.content.decode())
+    assert match is not None, pattern
+    return match[1]
 
 
-def send(client, address, **data):
+def send(client, address, **fields):
     """Get a page and send its form."""
-    return client.post(address, {"page_key": key_of(client.get(address)), **data})
+    return client.post(address, {"page_key": key_of(client.get(address)), **fields})
 
 
 def walk_items(client):

@@ -358,12 +358,15 @@ class TestCurrentPage:
 
 @pytest.mark.django_db
 class TestQueries:
-    """The hot path. In these tests an atomic block is a savepoint: two more statements."""
+    """The hot path sends few queries.
+
+    In these tests an atomic block is a savepoint: two more statements.
+    """
 
     def test_item_page_is_one_query(self, django_assert_num_queries):
-        value = sign_participant(make_participant(items=1))
+        cookie = sign_participant(make_participant(items=1))
         with django_assert_num_queries(1):
-            participant = read(value)
+            participant = read(cookie)
             page = page_of(participant)
             assert page.trial.item.external_id
             assert participant.version.study.slug
@@ -377,23 +380,26 @@ class TestQueries:
     def test_showing_for_the_first_time_is_three_writes(self, django_assert_num_queries):
         """The first of them locks the participant."""
         page = page_of(fetched(make_participant()))
-        with django_assert_num_queries(3 + 2) as seen:
+        with django_assert_num_queries(3 + 2) as queries:
             show_trial(trial=page.trial)
-        assert 'UPDATE "studyapp_participant"' in seen.captured_queries[1]["sql"]
+        assert 'UPDATE "studyapp_participant"' in queries.captured_queries[1]["sql"]
         with django_assert_num_queries(0):
             show_trial(trial=page.trial)
 
     def test_submitting_is_a_lock_and_five_writes(self, django_assert_num_queries):
-        """The trial and what rules say of it, the count of its time, the participant, the event."""
+        """A submission writes trial, time count, participant and event.
+
+        It writes what rules say of the trial, too.
+        """
         participant = make_participant()
         page = page_of(fetched(participant))
         show_trial(trial=page.trial)
         assert submit(page.trial)  # the first page of a study that took so long adds a row for its time
         page = page_of(fetched(participant))
         show_trial(trial=page.trial)
-        with django_assert_num_queries(1 + 5 + 2) as seen:
+        with django_assert_num_queries(1 + 5 + 2) as queries:
             assert submit(page.trial)
-        assert sum(query["sql"].startswith("SELECT") for query in seen.captured_queries) == 1
+        assert sum(query["sql"].startswith("SELECT") for query in queries.captured_queries) == 1
 
     def test_done_is_no_query(self, django_assert_num_queries):
         participant = fetched(make_participant(completed=True))

@@ -1,4 +1,4 @@
-"""Tests of what happens to a participant in two tabs, and to many participants, at the same moment."""
+"""Tests of one participant in two tabs, and of many at the same moment."""
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +21,10 @@ from tests.studyapp.views.test_advice_pages import TYPED, key, taking_part
 
 @pytest.mark.django_db
 class TestWithdrawnInAnotherTab:
-    """A page that was open when the person withdrew: what it sends or shows is not stored any more."""
+    """A page that was open when the person withdrew stores nothing.
+
+    Neither what it sends nor what it shows is stored any more.
+    """
 
     def test_the_last_page_leaves_it_withdrawn(self):
         participant = make_participant(items=3)
@@ -53,7 +56,7 @@ def test_who_is_deleted_before_the_survey_is_sent_to_the_study():
 
 
 def at_once(n, act):
-    """Run ``act(number)`` in n threads, each with a database connection of its own."""
+    """Run ``act(number)`` in n threads with a database connection each."""
 
     def run(number):
         try:
@@ -165,7 +168,10 @@ class TestAtOnce:
 
     @pytest.mark.parametrize("act", [withdraw, anonymise_participant, delete_participant])
     def test_data_taken_out_while_a_page_is_sent(self, act):
-        """Never do both wait for each other; and nothing comes in after what was to be taken out is gone."""
+        """The removal and the page never wait for each other.
+
+        Nothing comes in after the data that were to be taken out are gone.
+        """
         study = factories.make_study()
         people = [make_participant(study=study) for _ in range(25)]
         for participant in people:
@@ -179,11 +185,13 @@ class TestAtOnce:
             return act(participant=people[number // 2], **reason)
 
         stored = at_once(50, run)[1::2]
-        there = {trial.participant_id for trial in Trial.objects.filter(answers__isnull=False)}
+        answered_ids = {trial.participant_id for trial in Trial.objects.filter(answers__isnull=False)}
         if act is not delete_participant:
-            assert there == {one.pk for one, kept in zip(people, stored, strict=True) if kept}
+            assert answered_ids == {
+                participant.pk for participant, is_stored in zip(people, stored, strict=True) if is_stored
+            }
         else:
-            assert not there
+            assert not answered_ids
         if act is withdraw:
             assert set(Participant.objects.values_list("status", flat=True)) == {"withdrawn"}
 
@@ -200,8 +208,8 @@ class TestAtOnce:
         def send(number):
             tab = Client()
             tab.cookies = client.cookies.copy()
-            given = {**TYPED, "initial_answer": f"Kolwen {number}"}
-            return tab.post(address, {"page_key": page_key, **given}).status_code
+            answers = {**TYPED, "initial_answer": f"Kolwen {number}"}
+            return tab.post(address, {"page_key": page_key, **answers}).status_code
 
         assert set(at_once(4, send)) == {302}
         trial = Trial.objects.get()

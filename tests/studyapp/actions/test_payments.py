@@ -1,4 +1,7 @@
-"""Payments on a stand-in of Prolific: once each, whatever happens to requests and workers."""
+"""A stand-in of Prolific receives each payment once.
+
+That holds whatever happens to requests and workers.
+"""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -44,15 +47,15 @@ def api(settings: Any) -> Iterator[ProlificApi]:
 
 def came(study: Study, *people: str, outcome: Outcome = Outcome.DONE) -> list[Participant]:
     link = factories.make_link(study=study)
-    made = []
+    participants = []
     for person in people:
         participant = enter(link=link, arrival=Arrival("prolific", person, "S1", f"sub-{person}"))
         if outcome == Outcome.DONE:
             finished(participant)
         else:
             end(participant=participant, outcome=outcome)
-        made.append(participant)
-    return made
+        participants.append(participant)
+    return participants
 
 
 def finished(participant: Participant) -> None:
@@ -151,13 +154,13 @@ def wait_out(payments: Any) -> None:
 def test_a_worker_that_stood_still_does_not_pay_what_a_person_settled(
     study: Study, api: ProlificApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is frozen between marking the payments as sent and the request that sends them."""
+    """The worker freezes between marking payments as sent and sending them."""
     ask = Prolific.pay_bonuses
-    asked: list[str] = []
+    transfers: list[str] = []
 
     def frozen(self: Prolific, transfer: str, **options: Any) -> None:
-        if not asked:
-            asked.append(transfer)
+        if not transfers:
+            transfers.append(transfer)
             payments = Payment.objects.filter(state="sent", kind="bonus")
             payments.update(state="unknown")
             wait_out(Payment.objects.filter(kind="bonus"))
@@ -241,7 +244,7 @@ def test_those_sent_away(study: Study, api: ProlificApi) -> None:
     api.add("p5", status="SCREENED OUT")  # by a completion code with which Prolific pays by itself
     order = PaymentOrder(returns=("failed_comprehension",), screen_out=Decimal("0.30"))
     assert pay(study, order) == {"confirmed": 3}
-    assert [api.submissions[f"sub-{each}"].bonuses for each in ("p4", "p5", "p6")] == [[30], [], []]
+    assert [api.submissions[f"sub-{person}"].bonuses for person in ("p4", "p5", "p6")] == [[30], [], []]
     assert api.submissions["sub-p6"].return_requested
     assert count_submissions(study) == {"done": 3, "screened_out": 2, "failed_comprehension": 1}
 

@@ -1,4 +1,4 @@
-"""Tests of the number of participants and the last day that a definition names."""
+"""Tests of the number of participants and the last day of a definition."""
 
 from datetime import date, timedelta
 

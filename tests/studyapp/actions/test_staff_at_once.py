@@ -1,4 +1,4 @@
-"""Tests of what several people of the staff do at the same moment: launches and judgements."""
+"""Tests of staff who act at the same moment: launches and judgements."""
 
 from collections import Counter
 from threading import Barrier

@@ -1,4 +1,4 @@
-"""Tests of studies: draft, launch, versions, what cannot be launched, and what is frozen."""
+"""Tests of studies: drafts, launches, versions, refusals and freezing."""
 
 import random
 import subprocess
@@ -106,14 +106,14 @@ class TestRefused:
 
     def test_unknown_system(self):
         definition = factories.make_definition()
-        known = System.objects.get().name
+        system_name = System.objects.get().name
         conditions = [
             definition.conditions[0].model_copy(update={"system": "none"}),
             definition.conditions[1],
         ]
         location, message = refused(edited(definition, conditions=conditions))
         assert location == ("conditions", 0, "system")
-        assert message == f"unknown system 'none'; known systems: {known}"
+        assert message == f"unknown system 'none'; known systems: {system_name}"
 
     @pytest.mark.parametrize("status", ["pending", "running", "failed"])
     def test_no_finished_predictions(self, status):

@@ -31,14 +31,14 @@ def listen(study: Study, *kinds: str) -> StudyWebhook:
     )
 
 
-def told(hook: StudyWebhook) -> list[dict[str, Any]]:
+def list_bodies(hook: StudyWebhook) -> list[dict[str, Any]]:
     return [delivery.body for delivery in hook.deliveries.order_by("pk")]
 
 
 def flags_told(hook: StudyWebhook, participant: Participant) -> list[list[str]]:
     return [
         body["data"]["flags"]
-        for body in told(hook)
+        for body in list_bodies(hook)
         if body["data"].get("participant") == participant.public_id
     ]
 
@@ -47,7 +47,7 @@ def test_it_works() -> None:
     study = factories.make_study()
     hook = listen(study, "participant_completed")
     person = factories.make_participant(study=study, completed=True)
-    [event] = told(hook)
+    [event] = list_bodies(hook)
     assert event["kind"] == "participant_completed"
     assert (event["study"], len(event["id"])) == (study.slug, 32)
     assert event["data"] == {
@@ -63,7 +63,7 @@ def test_an_event_has_one_id_at_all_addresses_and_only_those_that_asked_get_it()
     third, elsewhere = listen(study, "quota_reached"), listen(other)
     factories.make_participant(study=study, completed=True)
     ids = [
-        [body["id"] for body in told(hook) if body["kind"] == "participant_completed"]
+        [body["id"] for body in list_bodies(hook) if body["kind"] == "participant_completed"]
         for hook in (first, second, third, elsewhere)
     ]
     assert ids[0] == ids[1] != []
@@ -75,7 +75,7 @@ def test_an_event_is_stored_with_its_act_or_not_at_all() -> None:
     hook = listen(study)
     with transaction.atomic():
         factories.make_participant(study=study, completed=True)
-        assert told(hook)
+        assert list_bodies(hook)
         transaction.set_rollback(True)
     assert not StudyDelivery.objects.exists()
     assert not Participant.objects.exists()
@@ -189,8 +189,8 @@ class TestQuotas:
         study = self.limited(1, 1)
         hook = listen(study, "quota_reached")
         people = [factories.make_participant(study=study) for _ in range(2)]
-        data = [body["data"] for body in told(hook)]
-        assert data == [
+        payloads = [body["data"] for body in list_bodies(hook)]
+        assert payloads == [
             {"scope": "condition", "name": people[0].group, "quota": 1},
             {"scope": "condition", "name": people[1].group, "quota": 1},
             {"scope": "study", "name": study.slug, "quota": 2},
@@ -201,7 +201,7 @@ class TestQuotas:
         hook = listen(study, "quota_reached")
         for _ in range(4):
             factories.make_participant(study=study)
-        assert [body["data"]["scope"] for body in told(hook)] == ["condition"]
+        assert [body["data"]["scope"] for body in list_bodies(hook)] == ["condition"]
 
     def test_pilots_fill_no_quota_of_a_condition(self) -> None:
         study = self.limited(1, 1)
@@ -209,16 +209,18 @@ class TestQuotas:
         link = factories.make_link(study=study, mode="pilot")
         for _ in range(3):
             factories.make_participant(link=link)
-        assert told(hook) == []
+        assert list_bodies(hook) == []
 
     def test_a_link(self) -> None:
         study = factories.make_study()
         hook = listen(study, "quota_reached")
         link = factories.make_link(study=study, label="class", quota=2)
         consent(link=link)
-        assert told(hook) == []
+        assert list_bodies(hook) == []
         consent(link=link)
-        assert [body["data"] for body in told(hook)] == [{"scope": "link", "name": "class", "quota": 2}]
+        assert [body["data"] for body in list_bodies(hook)] == [
+            {"scope": "link", "name": "class", "quota": 2}
+        ]
 
     def test_a_screening_answer(self) -> None:
         study = factories.make_study(screening=[GENDER])
@@ -226,11 +228,11 @@ class TestQuotas:
         link = factories.make_link(study=study)
         for gender in ("other", "woman", "man", "man"):
             answer(link, gender)
-        assert [body["data"] for body in told(hook)] == [
+        assert [body["data"] for body in list_bodies(hook)] == [
             {"scope": "answer", "name": "gender=man", "quota": 1}
         ]
         answer(factories.make_link(study=study, mode="pilot"), "woman")
-        assert len(told(hook)) == 1
+        assert len(list_bodies(hook)) == 1
 
 
 @pytest.mark.parametrize("act", [delete_participant, anonymise_participant])
@@ -239,8 +241,8 @@ def test_events_of_a_person_go_with_the_person(act: Any) -> None:
     hook = listen(study)
     person, other = (factories.make_participant(study=study, completed=True) for _ in range(2))
     public_id = person.public_id
-    assert public_id in str(told(hook))
+    assert public_id in str(list_bodies(hook))
     act(participant=person, by=None, reason="asked for it")
-    left = str(told(hook))
+    left = str(list_bodies(hook))
     assert public_id not in left
     assert other.public_id in left

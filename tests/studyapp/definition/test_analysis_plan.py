@@ -1,4 +1,7 @@
-"""Plans in study definitions: what they may name, and that the report of the version uses them."""
+"""Tests of plans in study definitions and of the report's use of them.
+
+They cover what a plan may name; the report is that of the version.
+"""
 
 import pytest
 from pydantic import ValidationError
@@ -20,17 +23,20 @@ PLAN = {"hypotheses": ["Gold answers are over-estimated less."], "family": [ROW]
 
 
 def definition_with(plan):
-    """A definition of two conditions; their names in the plan are `system-1` and `ground truth`."""
-    made = factories.make_definition(conditions=2, items=3)
-    first, second = (row.name for row in made.conditions)
+    """Return a definition with the plan and two conditions.
+
+    The names of these in the plan are `system-1` and `ground truth`.
+    """
+    definition = factories.make_definition(conditions=2, items=3)
+    first, second = (row.name for row in definition.conditions)
     names = {"system-1": first, "ground truth": second}
     family = [
         {**row, **{end: names.get(row[end], row[end]) for end in ("first", "second")}}
         for row in plan.get("family", [])
     ]
-    conditions = [row.model_dump(mode="json", exclude_unset=True) for row in made.conditions]
+    conditions = [row.model_dump(mode="json", exclude_unset=True) for row in definition.conditions]
     return factories.make_definition(
-        dataset=made.dataset, conditions=conditions, items=3, plan={**plan, "family": family}
+        dataset=definition.dataset, conditions=conditions, items=3, plan={**plan, "family": family}
     )
 
 
@@ -103,7 +109,10 @@ def test_what_a_plan_cannot_say(changes, message):
 
 
 def test_a_plan_names_the_measures_of_the_task():
-    """A family of a study of advice is about reliance, and not about judging answers."""
+    """A family of an advice study is about reliance.
+
+    It is not about judging answers.
+    """
     conditions = [{"system": "helper", "explanation": "none"}, {"system": "helper"}]
     study = {
         "study": "advised",

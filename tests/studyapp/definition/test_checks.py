@@ -1,4 +1,7 @@
-"""Tests of the checks: screening, comprehension, attention; what passes, and what cannot be written."""
+"""Tests of the checks: screening, comprehension and attention.
+
+They cover what passes, and what cannot be written.
+"""
 
 import pytest
 from pydantic import ValidationError
@@ -132,8 +135,8 @@ def test_attention_that_cannot_be(fields, words):
 
 
 def test_expected_answers_are_those_of_item_questions():
-    asked = TEMPLATES["xqa-2020"].item
-    check_expected({"rated_correct": False, "certainty": 4}, asked, "attention item 'a'")
+    questions = TEMPLATES["xqa-2020"].item
+    check_expected({"rated_correct": False, "certainty": 4}, questions, "attention item 'a'")
     for expected, words in [
         ({"mood": 1}, "attention item 'a': no item question has the key 'mood'; known keys: rated_correct,"),
         ({"certainty": 6}, "attention item 'a': certainty is answered by 1, 2, 3, 4, 5, not 6"),
@@ -141,7 +144,7 @@ def test_expected_answers_are_those_of_item_questions():
         ({"rated_correct": 0}, "rated_correct is answered by true, false, not 0"),
     ]:
         with pytest.raises(ValueError, match=words):
-            check_expected(expected, asked, "attention item 'a'")
+            check_expected(expected, questions, "attention item 'a'")
 
 
 def test_attention_passes_where_all_is_as_expected():

@@ -1,4 +1,4 @@
-"""Tests of definition files: errors name the file, and files that cannot be read."""
+"""Tests of definition files: errors name the file, readable or not."""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""Tests of slider, matrix, ranking and long text: forms, columns, posts and every wrong one."""
+"""Tests of slider, matrix, ranking and long text: forms and columns.
+
+They cover posts, and every wrong one.
+"""
 
 import pytest
 from pydantic import ValidationError
@@ -18,8 +21,8 @@ def ask(scale, **fields):
     return Question.model_validate({"key": "q", "text": "How?", "scale": scale, **fields})
 
 
-def parse(scale, data, **fields):
-    return parse_answers([ask(scale, **fields)], data)
+def parse(scale, post, **fields):
+    return parse_answers([ask(scale, **fields)], post)
 
 
 def names(scale):
@@ -41,7 +44,7 @@ def test_columns():
 
 
 @pytest.mark.parametrize(
-    ("scale", "data", "answers"),
+    ("scale", "post", "answers"),
     [
         (SLIDER, {"q": "0"}, {"q": 0}),
         (SLIDER, {"q": ["37"]}, {"q": 37}),
@@ -57,8 +60,8 @@ def test_columns():
         (TEXT, {"q": " 12345 "}, {"q": "12345"}),
     ],
 )
-def test_posts_that_are_answers(scale, data, answers):
-    assert parse(scale, data) == (answers, {})
+def test_posts_that_are_answers(scale, post, answers):
+    assert parse(scale, post) == (answers, {})
 
 
 @pytest.mark.parametrize("scale", [SLIDER, MATRIX, RANKING, TEXT])
@@ -71,7 +74,7 @@ def test_untouched_is_missing(scale):
 
 
 @pytest.mark.parametrize(
-    ("scale", "data", "errors"),
+    ("scale", "post", "errors"),
     [
         (SLIDER, {"q": "101"}, {"q": "Please enter a number from 0 to 100, in steps of 1."}),
         (SLIDER, {"q": "NaN"}, {"q": "Please enter a number from 0 to 100, in steps of 1."}),
@@ -89,9 +92,9 @@ def test_untouched_is_missing(scale):
         (TEXT, {"q": "1" * 21}, {"q": "Please enter at least 5 and at most 20 characters."}),
     ],
 )
-def test_posts_that_are_not(scale, data, errors):
-    _answers, found = parse(scale, data)
-    assert found == errors
+def test_posts_that_are_not(scale, post, errors):
+    _answers, messages = parse(scale, post)
+    assert messages == errors
 
 
 def test_changes_are_counted_by_row():

@@ -1,4 +1,7 @@
-"""Tests of study definitions: defaults, and every error with its file, line and field."""
+"""Tests of study definitions: defaults, and errors by line and field.
+
+Every error names its file, too.
+"""
 
 from textwrap import dedent
 
@@ -164,8 +167,8 @@ def test_questions_and_rules_that_fit_pictures(load):
     ],
 )
 def test_field_errors(problems, change, expected):
-    found = problems(SMALL.replace(*change))
-    assert any(line.startswith(expected) for line in found), found
+    lines = problems(SMALL.replace(*change))
+    assert any(line.startswith(expected) for line in lines), lines
 
 
 @pytest.mark.parametrize(
@@ -310,8 +313,8 @@ def test_field_errors(problems, change, expected):
     ],
 )  # fmt: skip
 def test_more_field_errors(problems, more, expected):
-    found = problems(SMALL + more + "\n")
-    assert found[0].startswith(expected), found
+    lines = problems(SMALL + more + "\n")
+    assert lines[0].startswith(expected), lines
 
 
 def test_every_problem_is_told_at_once(problems):
@@ -335,9 +338,9 @@ def test_every_problem_is_told_at_once(problems):
     ],
 )
 def test_no_yaml(problems, text, expected):
-    found = problems(text)
-    assert found[0].startswith(expected), found
-    assert len(found) == 1
+    lines = problems(text)
+    assert lines[0].startswith(expected), lines
+    assert len(lines) == 1
 
 
 @pytest.mark.parametrize("url", ["https://x.example/done?cc={code}", "https://x.example/a%20b"])

@@ -1,4 +1,7 @@
-"""Tests of tasks in a definition: their forms, what they refuse, and studies that do not use them."""
+"""Tests of tasks in a definition: their forms and what they refuse.
+
+They cover studies that do not use them, too.
+"""
 
 import pytest
 from pydantic import ValidationError
@@ -65,6 +68,9 @@ def test_what_does_not_fit_is_refused(changes, message):
 
 
 def test_the_names_stay_free_where_the_task_does_not_use_them():
-    asked = {"item": [{**ASKED, "key": "final_thoughts"}], "post_survey": [{**ASKED, "key": "advice"}]}
-    written = definition(task="verification", conditions=[{"system": "a"}], questionnaire=asked)
+    questionnaire = {
+        "item": [{**ASKED, "key": "final_thoughts"}],
+        "post_survey": [{**ASKED, "key": "advice"}],
+    }
+    written = definition(task="verification", conditions=[{"system": "a"}], questionnaire=questionnaire)
     assert [question.key for question in written.questionnaire.item] == ["final_thoughts"]

@@ -88,8 +88,13 @@ def test_a_key_that_is_given_a_thousand_times_is_named_so_often_as_is_shown():
 
 def test_what_people_write_is_read():
     text = "a: &text yes\nb: 0.5\nc: 2027-02-28\nd: {<<: {e: 1}, f: '12:30'}\ng: *text\n"
-    _node, data = read_document(text, "study.yaml")
-    assert (data["a"], data["b"], data["d"], data["g"]) == (True, 0.5, {"e": 1, "f": "12:30"}, True)
+    _node, document = read_document(text, "study.yaml")
+    assert (document["a"], document["b"], document["d"], document["g"]) == (
+        True,
+        0.5,
+        {"e": 1, "f": "12:30"},
+        True,
+    )
 
 
 def test_random_changes_of_a_file_are_read_or_refused():

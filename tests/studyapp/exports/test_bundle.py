@@ -1,4 +1,7 @@
-"""The export bundle: what it holds, what it withholds, and that it never destroys anything else."""
+"""The export bundle holds and withholds what it should.
+
+It never destroys anything else.
+"""
 
 import csv
 import importlib.util
@@ -165,7 +168,10 @@ def _load(folder: Path, mode: Any = "all", exclusions: str = "kept") -> dict[str
 
 @pytest.fixture
 def mixed(tmp_path):
-    """A bundle with people and a pilot, an excluded trial and a participant who was excluded by hand."""
+    """A bundle with people and a pilot, and with exclusions.
+
+    It has an excluded trial, and a participant who was excluded by hand.
+    """
     rules = [{"name": "known", "kind": "answered", "question": "known_before", "value": True}]
     study = make_study(items=3, conditions=2, exclusions=rules)
     answer_item(make_participant(study=study), known_before=True)
@@ -342,8 +348,16 @@ def test_public_variant_has_the_same_answers_under_stable_pseudonyms(study, tmp_
     ).read_bytes()
 
     def answers(folder: Path) -> list[tuple[str, ...]]:
-        kept = ("condition", "item_id", "position", "server_ms", "rated_correct", "certainty", "excluded_by")
-        return sorted(tuple(row[name] for name in kept) for row in table(folder, "trials"))
+        columns = (
+            "condition",
+            "item_id",
+            "position",
+            "server_ms",
+            "rated_correct",
+            "certainty",
+            "excluded_by",
+        )
+        return sorted(tuple(row[name] for name in columns) for row in table(folder, "trials"))
 
     assert answers(tmp_path / "internal") == answers(tmp_path / "public")
     ids = {row["participant_id"] for row in table(tmp_path / "public", "trials")}

@@ -1,4 +1,7 @@
-"""What leaves the database: every field is declared, and every declared column is in the files."""
+"""Every field that leaves the database is declared.
+
+Every declared column is in the files.
+"""
 
 import json
 

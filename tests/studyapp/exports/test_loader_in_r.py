@@ -1,4 +1,7 @@
-"""load.R reads a bundle as load.py does; run where R and its package jsonlite are installed."""
+"""load.R reads a bundle as load.py does.
+
+The tests run if R and its package jsonlite are installed.
+"""
 
 import importlib.util
 import json
@@ -48,7 +51,10 @@ def _needs_r():
 
 @pytest.fixture
 def bundle(tmp_path):
-    """Live participants and pilots, one of whom the rules exclude, and excluded trials."""
+    """A bundle with live participants, pilots and excluded trials.
+
+    The rules exclude one of the participants.
+    """
     rules = [
         {"name": "known", "kind": "answered", "question": "known_before", "value": True},
         {"name": "mostly-out", "kind": "excluded_trials", "more_than_percent": 60},
@@ -78,19 +84,19 @@ def load_in_python(bundle, mode, exclusions):
 def test_it_loads_what_the_loader_in_python_loads(bundle, mode, in_words, exclusions):
     code, output, errors = in_r(bundle, COUNT.replace("{mode}", in_words).replace("{exclusions}", exclusions))
     assert code == 0, errors
-    found, tables = json.loads(output), load_in_python(bundle, mode, exclusions)
-    assert found["rows"] == {name: len(table) for name, table in tables.items()}
+    summary, tables = json.loads(output), load_in_python(bundle, mode, exclusions)
+    assert summary["rows"] == {name: len(table) for name, table in tables.items()}
     trials = tables["trials"]
-    assert found["modes"] == sorted(set(trials["mode"]))
-    assert found["classes"] == {
+    assert summary["modes"] == sorted(set(trials["mode"]))
+    assert summary["classes"] == {
         "rated_correct": "logical",
         "certainty": "integer",
         "server_ms": "integer",
         "participant_id": "character",
     }
-    assert found["certainty"] == pytest.approx(trials["certainty"].mean())
-    assert found["is_time"]
-    assert found["seconds"] == pytest.approx([ms / 1000 for ms in found["server_ms"]], abs=0.002)
+    assert summary["certainty"] == pytest.approx(trials["certainty"].mean())
+    assert summary["is_time"]
+    assert summary["seconds"] == pytest.approx([ms / 1000 for ms in summary["server_ms"]], abs=0.002)
 
 
 @pytest.mark.parametrize(

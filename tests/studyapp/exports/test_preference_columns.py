@@ -1,4 +1,7 @@
-"""Tests of the columns of preference studies: bots walk them, and bundle and report say what they did."""
+"""Tests of the columns of preference studies, which bots walk.
+
+Bundle and report say what the bots did.
+"""
 
 import csv
 import json
@@ -50,9 +53,9 @@ def test_it_works(tmp_path):
     assert {(row["check_passed"], row["preferred_clear"]) for row in checks} >= {("true", "right")}
     public = bundle(study, tmp_path / "public", public=True)
     assert sorted(row["preferred_clear"] for row in public) == sorted(row["preferred_clear"] for row in rows)
-    seen = load_response_page(load_response_data(study), ResponseFilter(condition="s1"))
-    assert all("s1" in (row["left_condition"], row["right_condition"]) for row in seen.rows)
-    assert len(seen.rows) == sum("s1" in (row["left_condition"], row["right_condition"]) for row in done)
+    page = load_response_page(load_response_data(study), ResponseFilter(condition="s1"))
+    assert all("s1" in (row["left_condition"], row["right_condition"]) for row in page.rows)
+    assert len(page.rows) == sum("s1" in (row["left_condition"], row["right_condition"]) for row in done)
     names = list_default_columns(load_response_data(study))
     assert {"left_condition", "right_condition", "preferred_clear", "preferred_useful"} <= {*names}
     assert not {"condition", "system_correct"} & {*names}
@@ -64,14 +67,14 @@ def test_planted_strengths_are_those_of_the_report(tmp_path):
     walked(study, kinds=["honest"] * 36, planted=planted)
     write_bundle(study, tmp_path / "b")
     analysed = analyse(load_bundle(tmp_path / "b"), Options(mode="bot", resamples=50))
-    (found,) = fit_preferences(analysed)
-    strengths = dict(zip(found.conditions, found.strengths.logs, strict=True))
-    # Arrangements are drawn anew each time; the standard error of a difference is about 0.4.
+    (fit,) = fit_preferences(analysed)
+    strengths = dict(zip(fit.conditions, fit.strengths.logs, strict=True))
+    # Arrangements are drawn again each time; the standard error of a difference is about 0.4.
     assert strengths["s1"] - strengths["s3"] == pytest.approx(2.0, abs=1.8)
     assert strengths["s2"] - strengths["s3"] == pytest.approx(-2.0, abs=1.8)
-    assert found.left.value == pytest.approx(0.5, abs=0.25)
-    assert 0 < (found.tied.value or math.nan) < 0.4
+    assert fit.left.value == pytest.approx(0.5, abs=0.25)
+    assert 0 < (fit.tied.value or math.nan) < 0.4
     estimates = compute_running_estimates(study, mode="bot")
-    cells = {measure.key: found for measure, found in estimates.table}["win_rate_overall"]
+    cells = {measure.key: measure_cells for measure, measure_cells in estimates.table}["win_rate_overall"]
     rates = {cell.condition: cell.value or 0.0 for cell in cells}
     assert rates["s1"] > rates["s3"] > rates["s2"] > 0

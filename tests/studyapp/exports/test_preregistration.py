@@ -1,4 +1,7 @@
-"""What a launched study exports is enough for its pre-registration, flow diagram and attrition tests."""
+"""A launched study exports enough for its pre-registration.
+
+The export is enough for its flow diagram and attrition tests, too.
+"""
 
 import json
 
@@ -42,10 +45,10 @@ def test_the_flow_of_a_running_study(tmp_path):
         make_participant(study=study, completed=True)
     make_participant(study=study, items=1)
     write_bundle(study, tmp_path / "out")
-    found = analyse(load_bundle(tmp_path / "out"), Options(resamples=2))
-    rules = [rule.name for rule in found.bundle.rules]
-    modes = found.bundle.flow[found.mode]
-    flow = participant_flow(found.conditions, modes, found.trials, found.exclusions.names, rules)
+    analysed = analyse(load_bundle(tmp_path / "out"), Options(resamples=2))
+    rules = [rule.name for rule in analysed.bundle.rules]
+    modes = analysed.bundle.flow[analysed.mode]
+    flow = participant_flow(analysed.conditions, modes, analysed.trials, analysed.exclusions.names, rules)
     assert flow.consented == 5
     assert sum(part.completed or 0 for part in flow.conditions) == 4
     assert [part.dropped_at for part in flow.conditions if part.dropped_at] == [{1: 1}]

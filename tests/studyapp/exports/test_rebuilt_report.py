@@ -1,4 +1,7 @@
-"""A stranger rebuilds the report from the public bundle, and it says what the internal one says."""
+"""A stranger rebuilds the report from the public bundle.
+
+It says what the internal one says.
+"""
 
 import csv
 import os
@@ -58,9 +61,12 @@ def make_study():
     return study
 
 
-def rows(data):
-    """The rows of a table without the pseudonyms, in which alone the variants differ."""
-    table = list(csv.DictReader(data.decode().splitlines()))
+def rows(content):
+    """Return the rows of a table without the pseudonyms.
+
+    The variants differ in these alone.
+    """
+    table = list(csv.DictReader(content.decode().splitlines()))
     return [{name: value for name, value in row.items() if name != "participant_id"} for row in table]
 
 
@@ -82,10 +88,13 @@ def test_a_stranger_gets_the_same_bytes_and_every_number_is_the_internal_one(tmp
     for name in internal.keys() & public.keys():
         if name.endswith(".svg"):
             assert internal[name] == public[name], name
-    assert said(internal) == said(public)
+    assert extract_text(internal) == extract_text(public)
 
 
-def said(report):
-    """The text of the page up to the input files, whose hashes and pseudonyms differ."""
+def extract_text(report):
+    """Return the text of the page up to the input files.
+
+    Their hashes and pseudonyms differ.
+    """
     page = report["report.html"].decode()
     return re.sub(r"<[^>]+>", " ", page[: page.index('id="reproduction"')]).replace("Entry link", "")

@@ -60,14 +60,16 @@ def test_filters(study):
     assert shown(study, item="no such item") == []
     assert shown(study, excluded=True) == []
     exclude_participant(participant=participant, reason="took part twice", by=None)
-    assert [who for who, _position in shown(study, excluded=True)] == [participant.public_id]
+    assert [participant_id for participant_id, _position in shown(study, excluded=True)] == [
+        participant.public_id
+    ]
     assert len(shown(study, excluded=False)) == 12
 
 
 def test_who_withdrew_is_left_out(study):
     participant = factories.make_participant(study=study, completed=True)
     withdraw(participant=participant)
-    assert participant.public_id not in {who for who, _position in shown(study)}
+    assert participant.public_id not in {participant_id for participant_id, _position in shown(study)}
     assert shown(study, participant=participant.public_id) == []
 
 

@@ -1,4 +1,7 @@
-"""The sample in the bundle and the report: device, pay, scores before the items, clocks of the rules."""
+"""The sample in the bundle and the report: device, pay, scores, clocks.
+
+The scores are those before the items, the clocks those of the rules.
+"""
 
 import csv
 import json
@@ -73,12 +76,12 @@ def test_the_report_describes_them(bundle):
     loaded = load_bundle(bundle)
     version = loaded.version(1)
     facts = describe_sample(loaded, version, "live", loaded.participants)
-    said = {(fact.about, fact.value): fact.count for fact in facts}
-    assert said["Device", "phone"] == 2
-    assert said["Device", "not recorded"] == 1
-    assert said["Declared pay", "3.50 GBP"] == 4
-    assert said["Submission approved", "yes"] == 1
-    assert said["Bonuses and screen-out pay", "2.10 GBP in all"] == 1
+    counts = {(fact.about, fact.value): fact.count for fact in facts}
+    assert counts["Device", "phone"] == 2
+    assert counts["Device", "not recorded"] == 1
+    assert counts["Declared pay", "3.50 GBP"] == 4
+    assert counts["Submission approved", "yes"] == 1
+    assert counts["Bonuses and screen-out pay", "2.10 GBP in all"] == 1
     [mean] = [fact.statistic for fact in facts if fact.about.startswith("UMUX") and fact.value == "mean"]
     assert mean == pytest.approx(100 * (5 + 7 + 8 + 9) / 12 / 4)
 

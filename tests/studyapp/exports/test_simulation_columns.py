@@ -1,4 +1,7 @@
-"""Tests of the columns of simulations: bots walk the study, and bundle and report say what they did."""
+"""Tests of the columns of simulations, which bots walk.
+
+Bundle and report say what the bots did.
+"""
 
 import csv
 import json
@@ -65,15 +68,18 @@ def test_predictions_of_correctness_are_right_if_the_system_is_as_predicted(tmp_
 
 
 def test_a_planted_effect_is_recovered(tmp_path):
-    """Bots with explanations are wrong before learning and right after it; without, they learn nothing."""
+    """Bots with explanations learn; bots without them learn nothing.
+
+    The former are wrong before learning and right after it.
+    """
     study = factories.make_simulation(exclusions=[])
     effects = {"helper": {"prediction_before": -0.7, "prediction_learning": 0.3, "prediction_after": 0.3}}
     walked(study, kinds=["honest"] * 6, planted=effects)
     bundle(study, tmp_path / "b")
-    found = analyse(load_bundle(tmp_path / "b"), Options(resamples=0, mode="bot")).retained.estimates
-    assert found.get("simulation_effect", "helper").value == 1.0
-    assert found.get("learning_accuracy", "helper").value == 1.0
-    alone = found.get("simulation_effect", "helper (no explanation)").value
+    estimates = analyse(load_bundle(tmp_path / "b"), Options(resamples=0, mode="bot")).retained.estimates
+    assert estimates.get("simulation_effect", "helper").value == 1.0
+    assert estimates.get("learning_accuracy", "helper").value == 1.0
+    alone = estimates.get("simulation_effect", "helper (no explanation)").value
     assert alone is not None
     assert alone < 1.0
     running = compute_running_estimates(study, mode="bot")

@@ -1,4 +1,7 @@
-"""Tests of the columns of advice studies: bots walk the study, and its bundle says what they did."""
+"""Tests of the columns of advice studies, which bots walk.
+
+The bundle of the study says what the bots did.
+"""
 
 import csv
 import json
@@ -78,8 +81,10 @@ def test_it_works(tmp_path):
 def test_estimates_of_a_running_study_are_those_of_its_task():
     study = factories.make_advice()
     walked(study)
-    found = compute_running_estimates(study, mode="bot")
-    shown = {measure.key: {cell.condition: cell.value for cell in cells} for measure, cells in found.table}
+    estimates = compute_running_estimates(study, mode="bot")
+    shown = {
+        measure.key: {cell.condition: cell.value for cell in cells} for measure, cells in estimates.table
+    }
     assert "fraction_correct" not in shown
     assert set(shown["final_accuracy"]) == {"no advice", "helper (no explanation)", "helper"}
     assert None not in shown["final_accuracy"].values()
@@ -219,5 +224,5 @@ def test_an_effect_on_predictions_is_what_was_planted(tmp_path, effect, right, u
     walked(study, kinds=["honest"] * 8, planted={"helper": effect})
     rows = bundle(study, tmp_path / "b")
     assert sum(row["cannot_tell"] == "true" for row in rows) / len(rows) == unsure
-    told = [row["prediction_right"] == "true" for row in rows if row["predicted_answer"]]
-    assert (sum(told) / len(told) if told else None) == right
+    hits = [row["prediction_right"] == "true" for row in rows if row["predicted_answer"]]
+    assert (sum(hits) / len(hits) if hits else None) == right

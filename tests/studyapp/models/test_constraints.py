@@ -1,4 +1,7 @@
-"""Every named constraint of studies and predictions, each with an attempt that breaks it."""
+"""Every named constraint of studies and predictions has a test.
+
+Each is an attempt that breaks the constraint.
+"""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -101,8 +104,8 @@ def judged(**decision: Any) -> JudgedAnswer:
 def judgements(*places: tuple[int, int]) -> None:
     """Judgements of one answer: the place, and which of two judges."""
     answer, judges = judged(), [factories.make_user(), factories.make_user()]
-    for place, judge in places:
-        Judgement.objects.create(judged=answer, place=place, judge=judges[judge], is_correct=True)
+    for position, judge in places:
+        Judgement.objects.create(judged=answer, place=position, judge=judges[judge], is_correct=True)
 
 
 def settled_without_note() -> None:
@@ -147,7 +150,7 @@ def payment(**fields: Any) -> Payment:
 
 
 def question_score() -> QuestionScore:
-    score, _made = Score.objects.get_or_create(
+    score, _created = Score.objects.get_or_create(
         run=first(PredictionRun),
         defaults={"schema_version": 1, "n": 1, "values": {}, "reasons": {}, "computed_at": timezone.now()},
     )
@@ -252,7 +255,10 @@ def constraints() -> dict[str, tuple[Any, Any]]:
 
 
 def complaint(name: str) -> str:
-    """What the database says: the name, but SQLite says the columns where they are not unique."""
+    """Return what the database says about a broken constraint.
+
+    It says the name, but SQLite says the columns if they are not unique.
+    """
     model, constraint = constraints()[name]
     if connection.vendor != "sqlite" or not isinstance(constraint, UniqueConstraint):
         return name

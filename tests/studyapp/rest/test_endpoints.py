@@ -115,13 +115,13 @@ def test_rows_of_participants_by_page_and_as_lines() -> None:
     for _ in range(3):
         factories.make_participant(study=study, completed=True)
     analyst = client_of(Role.ANALYST)
-    address, seen = f"{ROOT}{study.slug}/trials/?limit=4", []
+    address, rows = f"{ROOT}{study.slug}/trials/?limit=4", []
     while address is not None:
         page = analyst.get(address).json()
-        seen += page["results"]
+        rows += page["results"]
         address = page["next"]
-    assert len({(row["participant_id"], row["item_id"]) for row in seen}) == 9
-    assert seen[0]["certainty"] == 4
+    assert len({(row["participant_id"], row["item_id"]) for row in rows}) == 9
+    assert rows[0]["certainty"] == 4
     lines = analyst.get(f"{ROOT}{study.slug}/participants/", headers={"Accept": "application/x-ndjson"})
     assert len(b"".join(lines.streaming_content).splitlines()) == 3  # type: ignore[attr-defined]
     assert AuditEntry.objects.filter(kind="personal_data_read", subject=study.slug).count() == 4
@@ -216,8 +216,8 @@ def test_an_export_and_a_report_in_jobs(researcher: Client, settings: Any) -> No
     names = download(researcher, exported.json())
     assert {f"{study.slug}/trials.csv", f"{study.slug}/dataset_description.json"} <= {*names}
     assert any(name.endswith("_description-trials_data.csv") for name in names), names
-    asked = send(researcher, f"{study.slug}/reports/", {"resamples": 50})
-    assert f"{study.slug}-report/report.html" in download(researcher, asked.json())
+    report = send(researcher, f"{study.slug}/reports/", {"resamples": 50})
+    assert f"{study.slug}-report/report.html" in download(researcher, report.json())
 
 
 def test_a_report_of_nothing_fails_with_its_reason(researcher: Client) -> None:

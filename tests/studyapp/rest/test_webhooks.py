@@ -43,18 +43,18 @@ def test_it_works(researcher: Client, address: str) -> None:
     assert len(row["secret"]) == 64
     [listed] = researcher.get(address).json()["results"]
     assert listed == {name: value for name, value in row.items() if name != "secret"}
-    one = f"{address}{row['id']}/"
-    assert researcher.get(one).json() == listed
+    hook_address = f"{address}{row['id']}/"
+    assert researcher.get(hook_address).json() == listed
     hook = StudyWebhook.objects.get()
     for _ in range(3):
         factories.make_participant(link=factories.make_link(study=hook.study, quota=1))
-    assert researcher.get(one).json()["waiting"] == 3
-    page = researcher.get(f"{one}deliveries/?limit=2").json()
+    assert researcher.get(hook_address).json()["waiting"] == 3
+    page = researcher.get(f"{hook_address}deliveries/?limit=2").json()
     assert [delivery["kind"] for delivery in page["results"]] == ["quota_reached"] * 2
     assert len(researcher.get(page["next"]).json()["results"]) == 1
-    assert researcher.delete(one).status_code == 204
-    assert researcher.get(one).json()["active"] is False
-    assert researcher.get(one).json()["waiting"] == 0
+    assert researcher.delete(hook_address).status_code == 204
+    assert researcher.get(hook_address).json()["active"] is False
+    assert researcher.get(hook_address).json()["waiting"] == 0
 
 
 def test_a_repeated_request_makes_one_webhook_and_shows_the_secret_again(

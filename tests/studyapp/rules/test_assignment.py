@@ -25,8 +25,8 @@ def run(n, weights=None, block=None, names=NAMES):
     """Conditions of n participants who all stay."""
     counts: Counter[str] = Counter()
     chosen = []
-    for place in range(1, n + 1):
-        name = choose(names, counts, weights or {}, seed=derive_seed(1, place), block=block)
+    for number in range(1, n + 1):
+        name = choose(names, counts, weights or {}, seed=derive_seed(1, number), block=block)
         counts[name] += 1
         chosen.append(name)
     return chosen
@@ -49,7 +49,7 @@ class TestChoose:
         assert {choose(NAMES, {}, {}, seed=9) for _ in range(10)} == {choose(NAMES, {}, {}, seed=9)}
 
     def test_ties_are_even(self):
-        counts = Counter(choose(NAMES, {}, {}, seed=derive_seed(3, place)) for place in range(4000))
+        counts = Counter(choose(NAMES, {}, {}, seed=derive_seed(3, number)) for number in range(4000))
         # Four classes of 1000 expected: the chi-square statistic exceeds 16.3 once in a thousand seeds.
         assert sum((counts[name] - 1000) ** 2 / 1000 for name in NAMES) < 16.3
 
@@ -81,7 +81,10 @@ class TestChoose:
             assert Counter(chosen[start : start + 10]) == {"a": 4, "b": 2, "c": 2, "d": 2}
 
     def test_a_wider_block_is_less_foreseeable(self):
-        """The last place of a block can be foretold; with wider blocks that is a smaller share."""
+        """The last place of a block can be foretold.
+
+        With wider blocks that is a smaller share.
+        """
         assert run(400, block=1) != run(400, block=4)
         repeats = [sum(x == y for x, y in pairwise(c)) for c in (run(400), run(400, block=4))]
         assert repeats[0] < repeats[1]
@@ -102,12 +105,15 @@ class TestChoose:
 
 class TestSeeds:
     def test_fit_the_column_and_differ(self):
-        seeds = [derive_seed(7, place) for place in range(1, 1001)]
+        seeds = [derive_seed(7, number) for number in range(1, 1001)]
         assert len(set(seeds)) == 1000
         assert all(0 <= seed < 2**63 for seed in seeds)
 
     def test_stay_the_same_across_processes_and_releases(self):
-        """A stored seed must give the same order for ever; these were noted when the rule was written."""
+        """A stored seed must give the same order for ever.
+
+        These orders were noted when the rule was written.
+        """
         assert derive_seed(7, 1) == 5089607546748643924
         assert derive_seed(7, "0123456789abcdef0123") == 6722788092405616243
         assert draw_permutation(5, seed=12345) == [4, 2, 3, 0, 1]
@@ -117,12 +123,15 @@ class TestSeeds:
         assert sorted(draw_permutation(length, seed=seed)) == list(range(length))
 
     def test_every_place_is_as_likely(self):
-        first = Counter(draw_permutation(4, seed=derive_seed(1, place))[0] for place in range(4000))
+        first = Counter(draw_permutation(4, seed=derive_seed(1, number))[0] for number in range(4000))
         assert sum((first[item] - 1000) ** 2 / 1000 for item in range(4)) < 16.3
 
 
 class TestBalanceUnderDropOut:
-    """The quick form of ``python -m benchmarks.site.assignment``: fewer runs of the same simulation."""
+    """The quick form of ``python -m benchmarks.site.assignment``.
+
+    It makes fewer runs of the same simulation.
+    """
 
     def test_completes_differ_by_at_most_four(self):
         spreads = [simulate(seed=seed) for seed in range(40)]
@@ -139,7 +148,7 @@ class TestSeveralConditions:
         rows = build_condition_orders(n)
         assert len(rows) == (n if n % 2 == 0 or n == 1 else 2 * n)
         assert all(sorted(row) == list(range(n)) for row in rows)
-        places = Counter((place, condition) for row in rows for place, condition in enumerate(row))
+        places = Counter((position, condition) for row in rows for position, condition in enumerate(row))
         assert set(places.values()) == {len(rows) // n}
         after = Counter(pair for row in rows for pair in pairwise(row))
         assert len(after) == n * (n - 1)
@@ -173,10 +182,10 @@ class TestSeveralConditions:
         row = build_condition_orders(3)[4]
         trials = lay_out(12, 3, 4, 1, blocked=True, seed=9)
         assert [condition for condition, _ in groupby(trials, key=lambda trial: trial[1])] == row
-        own = draw_permutation(12, seed=9)
+        order = draw_permutation(12, seed=9)
         for condition in range(3):
             items = [item for item, shown in trials if shown == condition]
-            assert items == [item for item in own if item in items]
+            assert items == [item for item in order if item in items]
 
     def test_one_condition_is_the_order_of_before(self):
         assert lay_out(5, 1, 0, 0, blocked=True, seed=3) == [

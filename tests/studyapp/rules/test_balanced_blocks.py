@@ -1,4 +1,7 @@
-"""Tests of drawing and laying out items of which systems are right in half."""
+"""Tests of drawing and laying out balanced items.
+
+Systems are right in half of them.
+"""
 
 from collections import Counter
 from itertools import combinations, product
@@ -30,7 +33,7 @@ def test_a_draw_of_several_systems_exists_if_and_only_if_a_search_finds_one(seed
 
 
 def test_systems_that_cannot_be_balanced_together_have_no_draw():
-    """The first is right where the second is wrong, but for one item that both miss."""
+    """No draw balances a system that is right on every item."""
     right = {"a": [True, False], "b": [True, False], "c": [True, True], "d": [True, True]}
     assert draw_balanced([*right], right, 2) is None
     assert draw_balanced([], {}, 2) is None
@@ -46,7 +49,10 @@ def test_a_participant_sees_half_right_in_every_block():
 
 
 def test_no_block_is_easier_by_its_items():
-    """Over participants, every item comes in every block as often as the block's size says."""
+    """Every item comes in every block as often as the block's size says.
+
+    That holds over participants.
+    """
     right = [item % 2 == 0 for item in range(12)]
     counts = Counter(pair for seed in range(1200) for pair in lay_out_blocks(right, SIZES, seed=seed))
     for item, (block, size) in product(range(12), SIZES.items()):

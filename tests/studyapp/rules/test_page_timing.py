@@ -39,8 +39,8 @@ def test_the_largest():
 
 @given(st.text())
 def test_never_an_error(sent):
-    value = PageTiming.parse({"hidden_count": sent}).hidden_count
-    assert value is None or 0 <= value < 2**31
+    count = PageTiming.parse({"hidden_count": sent}).hidden_count
+    assert count is None or 0 <= count < 2**31
 
 
 class TestOpenings:

@@ -1,4 +1,7 @@
-"""Tests of the sample-size page: the simulation, what takes longer, what is wrong with assumptions."""
+"""Tests of the sample-size page: the simulation and wrong assumptions.
+
+They cover simulations that take longer, too.
+"""
 
 import random
 from datetime import timedelta
@@ -32,15 +35,15 @@ def settings(**changes):
 
 def test_it_works():
     shares: list[float] = []
-    result = simulate(settings(), advance=shares.append)
+    sample_size = simulate(settings(), advance=shares.append)
     # The t test with a difference of one standard deviation: 17 per group have a power of 0.80.
-    assert result.participants is not None
-    assert 15 <= result.participants <= 19
+    assert sample_size.participants is not None
+    assert 15 <= sample_size.participants <= 19
     assert shares == sorted(shares)
     assert 0 < shares[0] < shares[-1] < 1
-    powers = [one.power for one in result.curve]
+    powers = [point.power for point in sample_size.curve]
     assert powers[0] < 0.5 < 0.95 < powers[-1]
-    assert all(one.low <= one.power <= one.high for one in result.curve)
+    assert all(point.low <= point.power <= point.high for point in sample_size.curve)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +65,10 @@ def test_assumptions_that_make_no_design(changes, complaint):
 
 
 def test_the_effect_of_bots_is_found_as_often_as_the_power_says():
-    """Bots predict before and after a learning block; the size that the page gives finds what was planted."""
+    """The size that the page gives finds the effect planted in bots.
+
+    The bots predict before and after a learning block.
+    """
     behaviour, planted, items = BEHAVIOURS["honest"], {"plain": 0.0, "facts": 0.2}, 12
     sized = simulate(
         settings(
@@ -77,8 +83,8 @@ def test_the_effect_of_bots_is_found_as_often_as_the_power_says():
     for study, condition, person, after, item in np.ndindex(*shape):
         shift = after * list(planted.values())[condition]
         shifts = {"cannot_tell": -1.0, "prediction_right": shift}
-        said = draw_prediction(["yes", "no", "cannot_tell"], "yes", behaviour, rng, shifts)
-        right[study, condition, person, after, item] = said == "yes"
+        prediction = draw_prediction(["yes", "no", "cannot_tell"], "yes", behaviour, rng, shifts)
+        right[study, condition, person, after, item] = prediction == "yes"
     trials = pd.DataFrame(
         {
             "block": np.where(np.indices(shape)[3].ravel(), "after", "before"),
@@ -90,18 +96,18 @@ def test_the_effect_of_bots_is_found_as_often_as_the_power_says():
     sums = {**values.sum(), **values.count().add_suffix("_n")}
     effects = effect(sums).reshape(studies, len(planted), sized)
     p = stats.ttest_ind(effects[:, 1], effects[:, 0], axis=1, equal_var=False).pvalue
-    found = int((p < 0.05).sum())
-    assert stats.binom.ppf(0.001, studies, 0.8) <= found <= stats.binom.ppf(0.999, studies, 0.88)
+    detections = int((p < 0.05).sum())
+    assert stats.binom.ppf(0.001, studies, 0.8) <= detections <= stats.binom.ppf(0.999, studies, 0.88)
 
 
 def test_a_win_rate_needs_as_many_as_its_t_test():
-    asked = {"measure": "win_rate", "residual_sd": None, "participant_sd": 0.1, "items": 10}
-    result = simulate(settings(**asked, effects=[0.1]))
+    assumptions = {"measure": "win_rate", "residual_sd": None, "participant_sd": 0.1, "items": 10}
+    sample_size = simulate(settings(**assumptions, effects=[0.1]))
     # statsmodels: TTestPower().solve_power(0.1 / sqrt(0.1**2 + 0.23 / 10), power=0.8) is 27.8
-    assert result.participants is not None
-    assert 25 <= result.participants <= 31
-    assert "participants reach a power of" in result.sentence
-    assert "for a pair of conditions with the win rate 0.6 over 10 items a pair" in result.sentence
+    assert sample_size.participants is not None
+    assert 25 <= sample_size.participants <= 31
+    assert "participants reach a power of" in sample_size.sentence
+    assert "for a pair of conditions with the win rate 0.6 over 10 items a pair" in sample_size.sentence
 
 
 @pytest.mark.parametrize(
@@ -114,9 +120,9 @@ def test_a_win_rate_needs_as_many_as_its_t_test():
     ],
 )
 def test_wrong_assumptions_of_a_win_rate(changes, complaint):
-    asked = {"measure": "win_rate", "residual_sd": None, "participant_sd": 0.1, "effects": [0.1]}
+    assumptions = {"measure": "win_rate", "residual_sd": None, "participant_sd": 0.1, "effects": [0.1]}
     with pytest.raises(ValueError, match=complaint):
-        SizeSettings(**asked | changes)
+        SizeSettings(**assumptions | changes)
 
 
 @pytest.fixture
@@ -195,7 +201,10 @@ def test_what_takes_longer_goes_to_a_worker(staff, monkeypatch):
 
 @pytest.mark.django_db
 def test_a_lost_simulation_is_enqueued_again(monkeypatch):
-    """One that waits or runs at a worker is not, nor a new one, nor while the queue holds messages."""
+    """A simulation that waits or runs at a worker is not enqueued again.
+
+    Nor is a new one, nor is any while the queue holds messages.
+    """
     lost, running, new, done = (
         create_plan(workspace=workspaces.main(), settings=settings(), by=None) for _ in range(4)
     )

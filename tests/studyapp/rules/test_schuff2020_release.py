@@ -1,4 +1,7 @@
-"""Bringing in the released study of 2020: all of it or nothing, once, and nothing that the file lacks."""
+"""Tests of importing the released study of 2020: all of it or nothing.
+
+It comes in once, without anything that the file lacks.
+"""
 
 import json
 from pathlib import Path
@@ -20,7 +23,10 @@ from tests.studyapp.factories import make_study
 
 
 def line(subject: int, condition: str = "Qi-2019", items: tuple[str, ...] = ("b", "a", "c")) -> dict:
-    """A line of the file; the second item was known before, the third took too long."""
+    """Return a line of the file.
+
+    The second item was known before, the third took too long.
+    """
     return {
         "subject_id": subject,
         "condition": condition,

@@ -1,4 +1,7 @@
-"""Tests of the page for the number of systems: the simulation, wrong assumptions, long ones, German."""
+"""Tests of the page for the number of systems.
+
+They cover the simulation, wrong assumptions, long simulations, and German.
+"""
 
 import json
 
@@ -25,12 +28,12 @@ def staff(client, db):
 def test_it_has_the_numbers_of_the_command(capsys):
     shares: list[float] = []
     settings = SystemSettings(correlations=[0.7, 0.9], noise=0.5, simulations=400)
-    result = simulate_systems(settings, advance=shares.append)
+    table = simulate_systems(settings, advance=shares.append)
     main(
         ["power", "--systems", "--correlation", "0.7,0.9", "--noise", "0.5", "--simulations", "400", "--json"]
     )
     printed = json.loads(capsys.readouterr().out)
-    for row, expected in zip(result.rows, printed, strict=True):
+    for row, expected in zip(table.rows, printed, strict=True):
         assert row.noisy is not None
         assert row.without.systems == int(expected["systems"])
         assert row.noisy.systems == int(expected["systems_with_noise"])

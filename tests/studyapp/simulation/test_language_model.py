@@ -1,4 +1,7 @@
-"""Participants simulated by a language model read the real pages and answer them through a fake server."""
+"""Participants simulated by a language model read the real pages.
+
+They answer them through a fake server.
+"""
 
 from __future__ import annotations
 
@@ -151,7 +154,10 @@ def test_an_image_is_not_sent(file: Path, server: FakeOpenAI, opened_model: Any)
 
 
 def take_part(study: Any, model: Respondent, client: Client | None = None) -> Bot:
-    """Walk with Django's test client; a client that is given goes on where it stopped."""
+    """Walk with Django's test client.
+
+    A client that is given goes on where it stopped.
+    """
     address = f"/join/{make_link_and_token(study=study, mode='bot')[1]}/"
     bot = Bot(0, "llm", random.Random(1), entry=f"/study/{study.slug}/" if client else "")
     client, steps = client or Client(), walk(bot, address)
@@ -170,12 +176,12 @@ def take_part(study: Any, model: Respondent, client: Client | None = None) -> Bo
 
 def opened(client: Client, step: Get | Post) -> httpx.Response:
     path = httpx.URL(step.url).path
-    found = (
+    response = (
         client.post(path, step.form, follow=True) if isinstance(step, Post) else client.get(path, follow=True)
     )
-    address = found.redirect_chain[-1][0] if found.redirect_chain else path
+    address = response.redirect_chain[-1][0] if response.redirect_chain else path
     request = httpx.Request("GET", f"http://testserver{address}")
-    return httpx.Response(found.status_code, content=found.content, request=request)
+    return httpx.Response(response.status_code, content=response.content, request=request)
 
 
 @pytest.mark.django_db
@@ -201,9 +207,10 @@ def test_nothing_is_asked_twice_after_a_kill(file: Path, server: FakeOpenAI, ope
     study, model, client = make_study(items=3), opened_model(file), Client()
     client.get(f"/join/{make_link_and_token(study=study, mode='bot')[1]}/")
     client.post(f"/study/{study.slug}/consent/", {"consent": "yes"})
-    who = Participant.objects.get().public_id
+    participant_id = Participant.objects.get().public_id
     page = opened(client, Get(f"/study/{study.slug}/"))
-    asyncio.run(model.fill(read_page(str(page.url), page.text), who))  # and the kill comes before it is sent
+    # And the kill comes before it is sent.
+    asyncio.run(model.fill(read_page(str(page.url), page.text), participant_id))
     bot = take_part(study, opened_model(file), client)
     assert bot.code == Participant.objects.get().completion_code
     assert len(server.requests) == 4  # three items and the survey
@@ -223,10 +230,10 @@ def test_an_invalid_answer_gets_one_retry(tmp_path: Path, opened_model: Any):
 @pytest.mark.django_db
 def test_it_remembers_as_many_pages_as_asked(file: Path, server: FakeOpenAI, opened_model: Any):
     take_part(make_study(items=4), opened_model(file, remember=2))
-    roles = [[one["role"] for one in body["messages"]] for body in server.requests]
+    roles = [[message["role"] for message in body["messages"]] for body in server.requests]
     assert [len(names) for names in roles] == [1, 3, 5, 5, 5]
     assert roles[-1] == ["user", "assistant", "user", "assistant", "user"]
-    page, answers = (one["content"] for one in server.requests[-1]["messages"][2:4])
+    page, answers = (message["content"] for message in server.requests[-1]["messages"][2:4])
     assert "Question 4 of 4" in page
     assert json.loads(answers)["rated_correct"] == "yes"
 
@@ -310,9 +317,9 @@ def test_a_dry_run_sends_nothing(file: Path, server: FakeOpenAI):
     ],
 )
 def test_options_that_do_not_fit(options: str, message: str, file: Path):
-    given = options.replace("FILE", str(file)).split()
+    arguments = options.replace("FILE", str(file)).split()
     with pytest.raises(CommandError, match=re.escape(message)):
-        call_command("simulate_participants", make_study().slug, "-n", "1", *given)
+        call_command("simulate_participants", make_study().slug, "-n", "1", *arguments)
 
 
 @pytest.mark.django_db

@@ -1,4 +1,7 @@
-"""The form that a bot sends: it holds what the page offers, and a lacking field is an error."""
+"""The form that a bot sends holds what the page offers.
+
+A lacking field is an error.
+"""
 
 import random
 

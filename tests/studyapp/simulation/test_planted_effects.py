@@ -1,4 +1,7 @@
-"""Effects planted in bots: how they are read, what is refused, and that they are planted as given."""
+"""Tests of effects planted in bots: their form, refusals, and size.
+
+They are planted as given.
+"""
 
 import asyncio
 import random
@@ -72,14 +75,14 @@ def test_a_factor_multiplies_the_same_times():
 
 
 def test_a_bot_learns_its_condition_from_its_cookie():
-    asked = []
+    cookies = []
 
     def site(request: httpx.Request) -> httpx.Response:
         headers = {"Set-Cookie": "participant=somebody.signed; Path=/"}
         return httpx.Response(410, headers=headers, text="<title>Closed</title>")
 
     async def conditions_of(cookie: str) -> tuple[str, ...]:
-        asked.append(cookie)
+        cookies.append(cookie)
         return ("a",)
 
     [bot] = make_bots(1, {"honest": 1.0}, seed=1)
@@ -94,12 +97,15 @@ def test_a_bot_learns_its_condition_from_its_cookie():
             transport=httpx.MockTransport(site),
         )
     )
-    assert asked == ["somebody.signed"]
+    assert cookies == ["somebody.signed"]
     assert (bot.condition, bot.effect) == ("a", {"time": 2.0})
 
 
 class TestSpread:
-    """People and items that differ: the variance of means over what chance alone gives."""
+    """People and items differ.
+
+    The variance of means is higher than by chance alone.
+    """
 
     def share(self, bot: Bot, plan: StudyPlan, questions: list[str]) -> float:
         rated = QUESTIONS[0]

@@ -1,4 +1,7 @@
-"""Simulated participants: they walk the real pages, answer as their behaviour says, and make nothing up."""
+"""Simulated participants walk the real pages.
+
+They answer as their behaviour says, and make nothing up.
+"""
 
 import asyncio
 import json
@@ -37,7 +40,9 @@ async def nobody(_cookie: str) -> tuple[str, ...]:
 
 
 def drive(bot: Bot, link: str, plan, effects=None) -> list[str]:
-    """Walk with Django's test client, which goes through the whole site but no socket; return the paths.
+    """Walk with Django's test client; return the paths.
+
+    The client goes through the whole site but no socket.
 
     effects: condition to what is planted where the item on the page is in it; one bot walks at a time.
     """
@@ -57,11 +62,11 @@ def drive(bot: Bot, link: str, plan, effects=None) -> list[str]:
                 continue
             form = step.form if isinstance(step, Post) else None
             path = httpx.URL(step.url).path
-            found = client.get(path, follow=True) if form is None else client.post(path, form, follow=True)
-            place = found.redirect_chain[-1][0] if found.redirect_chain else path
-            paths.append(place)
-            request = httpx.Request("GET", f"http://testserver{place}")
-            response = httpx.Response(found.status_code, content=found.content, request=request)
+            page = client.get(path, follow=True) if form is None else client.post(path, form, follow=True)
+            address = page.redirect_chain[-1][0] if page.redirect_chain else path
+            paths.append(address)
+            request = httpx.Request("GET", f"http://testserver{address}")
+            response = httpx.Response(page.status_code, content=page.content, request=request)
     except StopIteration:
         return paths
 
@@ -138,21 +143,21 @@ def test_the_same_seed_answers_alike(open_study):
     plan = build_study_plan(study)
     for _ in range(2):
         drive(make_bot("random", seed=5), address, plan)
-    one, other = (
+    trials, other_trials = (
         list(participant.trials.values_list("position", "client_total_ms", "answers__certainty"))
         for participant in Participant.objects.order_by("pk")
     )
-    assert one == other
+    assert trials == other_trials
     drive(make_bot("random", seed=6), address, plan)
-    assert Participant.objects.latest("pk").trials.get(position=1).client_total_ms != one[0][1]
+    assert Participant.objects.latest("pk").trials.get(position=1).client_total_ms != trials[0][1]
 
 
 def test_one_failing_bot_does_not_stop_the_others():
-    seen = []
+    paths = []
 
     def site(request: httpx.Request) -> httpx.Response:
-        seen.append(request.url.path)
-        if len(seen) == 1:
+        paths.append(request.url.path)
+        if len(paths) == 1:
             raise httpx.ConnectError("refused")
         return httpx.Response(410, text="<title>Closed</title>")
 

@@ -1,11 +1,11 @@
-"""What a browser sends of a form of the studio when nothing was changed."""
+"""The fields that a browser sends of an unchanged form of the studio."""
 
 from studyapp.studio.widgets import Widget
 
 
 def sent(widgets: list[Widget]) -> dict[str, list[str]]:
     fields: dict[str, list[str]] = {}
-    for widget in (one for top in widgets for one in top.all()):
+    for widget in (child for top in widgets for child in top.all()):
         match widget.kind:
             case "check":
                 if widget.value:

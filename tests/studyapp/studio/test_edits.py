@@ -1,4 +1,7 @@
-"""Edits of a draft: rows come, go and move, and the draft before stays as it was."""
+"""Edits of a draft: rows come, go and move.
+
+The draft before an edit stays as it was.
+"""
 
 import copy
 
@@ -16,11 +19,11 @@ DRAFT = {
 
 
 @pytest.mark.parametrize(
-    ("place", "by", "order"), [(0, 1, "ba-"), (0, -1, "ab-"), (2, -1, "a-b"), (2, 1, "ab-"), (1, 1, "a-b")]
+    ("index", "by", "order"), [(0, 1, "ba-"), (0, -1, "ab-"), (2, -1, "a-b"), (2, 1, "ab-"), (1, 1, "a-b")]
 )
-def test_rows_move_and_stop_at_the_ends(place, by, order):
+def test_rows_move_and_stop_at_the_ends(index, by, order):
     before = copy.deepcopy(DRAFT)
-    rows = move_row(DRAFT, ("conditions", place), by)["conditions"]
+    rows = move_row(DRAFT, ("conditions", index), by)["conditions"]
     assert "".join(row.get("system", "-") for row in rows) == order
     assert before == DRAFT
 

@@ -1,4 +1,7 @@
-"""Drafts from files: what comes in although it is not complete, and what is no draft at all."""
+"""Drafts from files come in although they are not complete.
+
+Some files hold no draft at all.
+"""
 
 import itertools
 import re
@@ -46,8 +49,8 @@ def test_it_works(everything):
 
 def test_drafts_with_something_missing_or_wrong_come_back_as_they_were(everything):
     """Each field in turn is left out, or holds what somebody might type in it."""
-    found = list(places(everything))
-    for number, (location, value) in enumerate(found[:: max(1, len(found) // 50)]):
+    parts = list(places(everything))
+    for number, (location, value) in enumerate(parts[:: max(1, len(parts) // 50)]):
         if location[-1] in ("study", "kind"):  # what a draft has to have
             continue
         new = None if number % 2 or isinstance(value, dict | list) else "?"
@@ -107,16 +110,16 @@ def test_a_date_stays_what_it_says():
     ],
 )  # fmt: skip
 def test_what_is_no_draft_is_told_by_line_and_field(text, complaint):
-    with pytest.raises(DefinitionError) as told:
+    with pytest.raises(DefinitionError) as error:
         read_draft(text, "x.yaml")
-    assert complaint in str(told.value)
+    assert complaint in str(error.value)
 
 
 def test_whatever_comes_in_is_shown(everything):
     """A wrong value anywhere: it is refused, or every step can show it."""
-    found = list(places(everything))
+    parts = list(places(everything))
     taken = 0
-    for number, (location, _value) in enumerate(found[:: max(1, len(found) // 25)]):
+    for number, (location, _value) in enumerate(parts[:: max(1, len(parts) // 25)]):
         wrong = [5, "x", [1], {"a": 1}, True][number % 5]
         try:
             draft = read_draft(yaml.safe_dump(set_value(everything, location, wrong)), "x.yaml")
@@ -164,8 +167,8 @@ def test_the_texts_of_a_new_study_follow_its_language(name):
     assert "Ask Ada. [" in german["consent"]
     assert [text for text in texts if re.search(r"\b(the|you|answers?)\b", text, re.IGNORECASE)] == []
     assert fit_draft(german | {"language": "en"}, german) == english | {"language": "en"}
-    own = fit_draft(english | {"language": "de", "instructions": "Read."}, english)
-    assert own["instructions"] == "Read."
+    edited = fit_draft(english | {"language": "de", "instructions": "Read."}, english)
+    assert edited["instructions"] == "Read."
 
 
 def texts_within(instructions):

@@ -1,4 +1,7 @@
-"""The forms of the studio: every field has a place, and sending what is shown changes nothing."""
+"""The forms of the studio have a place for every field.
+
+Sending what is shown changes nothing.
+"""
 
 import json
 
@@ -61,7 +64,10 @@ def test_what_is_exported_is_the_same_study(name, tmp_path):
 
 
 def rating(before, **changes):
-    """The scale of the last question once a form was sent with some fields changed."""
+    """Return the scale of the last question after a form was sent.
+
+    Some fields of the form are changed.
+    """
     draft = open_draft(example("study").model_dump(mode="json"))
     draft["questionnaire"]["item"][-1]["scale"] = before
     shown = build_form(BY_NAME["questionnaire"], draft, KNOWN)
@@ -95,9 +101,9 @@ def test_a_rating_scale_has_labels_or_ends(before, changes, after):
 def test_what_is_no_number_stays_for_the_definition_to_refuse(text, value):
     draft = open_draft(example("study").model_dump(mode="json"))
     shown = build_form(BY_NAME["items"], draft, KNOWN)
-    found = read(shown.widgets, sent(shown.widgets) | {"items.count": [text]})["items"]
-    assert found["count"] == value
-    assert bool(find_problems({**draft, "items": found})) == (text != "25")
+    items = read(shown.widgets, sent(shown.widgets) | {"items.count": [text]})["items"]
+    assert items["count"] == value
+    assert bool(find_problems({**draft, "items": items})) == (text != "25")
 
 
 def test_every_problem_stands_beside_a_field():
@@ -107,12 +113,12 @@ def test_every_problem_stands_beside_a_field():
     draft["conditions"][0] = {"explanation": "tokens"}
     draft["recruitment"] = {"platform": "prolific", "outcomes": {"full": {"url": "http://x"}}}
     draft["translations"]["fr"] = {"item": {"gone": "?"}}
-    found = find_problems(draft)
+    problems = find_problems(draft)
     placed = [
-        message for step in STEPS for _widget, message in build_form(step, draft, KNOWN, found).problems
+        message for step in STEPS for _widget, message in build_form(step, draft, KNOWN, problems).problems
     ]
-    assert sorted(placed) == sorted(problem.message for problem in found)
-    assert len(found) >= 4
+    assert sorted(placed) == sorted(problem.message for problem in problems)
+    assert len(problems) >= 4
 
 
 def test_a_value_of_a_rule_that_only_a_file_can_say_is_kept():
@@ -130,20 +136,20 @@ def test_a_rule_on_a_number_is_made_by_the_form():
     draft = open_draft(example("study").model_dump(mode="json"))
     draft["questionnaire"]["item"].append(NUMBER)
     draft, at = add_part(draft, ("exclusions",), "answered_number")
-    found = [problem for problem in find_problems(draft) if problem.location[: len(at)] == at]
-    assert [problem.message for problem in found] == ["is missing"]
+    problems = [problem for problem in find_problems(draft) if problem.location[: len(at)] == at]
+    assert [problem.message for problem in problems] == ["is missing"]
     shown = build_form(BY_NAME["rules"], draft, KNOWN).widgets[0].children[-1]
-    question = next(one for one in shown.children if one.name == "question")
+    question = next(widget for widget in shown.children if widget.name == "question")
     assert dict(question.options) == {"": "–", "years": "years: Years?"}
-    fields = {one.path: [str(one.value)] for one in shown.all()}
+    fields = {widget.path: [str(widget.value)] for widget in shown.all()}
     fields |= {question.path: ["years"], f"{shown.path}.at_least": ["10"], f"{shown.path}.name": ["much"]}
-    made = {**draft, "exclusions": [*draft["exclusions"][:-1], read([shown], fields)[shown.name]]}
-    assert made["exclusions"][-1] == RULE
-    definition = parse_draft(made)
+    edited = {**draft, "exclusions": [*draft["exclusions"][:-1], read([shown], fields)[shown.name]]}
+    assert edited["exclusions"][-1] == RULE
+    definition = parse_draft(edited)
     assert definition is not None
     rule = definition.exclusions[-1].freeze().model_dump(mode="json")
     assert parse_rules([rule])[0].describe() == "question years answered at least 10"
-    assert again(open_draft(made), BY_NAME["rules"])["exclusions"][-1] == RULE
+    assert again(open_draft(edited), BY_NAME["rules"])["exclusions"][-1] == RULE
 
 
 @pytest.mark.parametrize(
@@ -172,14 +178,14 @@ JUNK += ["a = b\r\n= c\r\nd ="]
 def test_whatever_is_sent_makes_a_draft_that_can_be_shown_and_kept(step, junk):
     draft = open_draft(example().model_dump(mode="json"))
     shown = build_form(step, draft, KNOWN)
-    fields = {one.path: [junk] for top in shown.widgets for one in top.all()}
-    made = {**draft, **read(shown.widgets, fields)}
-    json.dumps(made, allow_nan=False)
-    found = find_problems(made)
+    fields = {widget.path: [junk] for top in shown.widgets for widget in top.all()}
+    edited = {**draft, **read(shown.widgets, fields)}
+    json.dumps(edited, allow_nan=False)
+    problems = find_problems(edited)
     for other in STEPS:
-        built = build_form(other, made, KNOWN, found)
-        assert len(built.problems) == sum(problem.location[0] in other.fields for problem in found)
-    assert parse_draft(made) is None or not found
-    content = sample.build_content(sample.build_valid_part(made))
+        built = build_form(other, edited, KNOWN, problems)
+        assert len(built.problems) == sum(problem.location[0] in other.fields for problem in problems)
+    assert parse_draft(edited) is None or not problems
+    content = sample.build_content(sample.build_valid_part(edited))
     assert content.items
-    as_yaml(made)
+    as_yaml(edited)

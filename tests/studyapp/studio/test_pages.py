@@ -1,4 +1,7 @@
-"""The pages of the studio: from an empty study to a launched one, without JavaScript and without a file."""
+"""The pages of the studio lead from an empty study to a launched one.
+
+They work without JavaScript and without a file.
+"""
 
 import re
 from copy import deepcopy
@@ -28,9 +31,9 @@ def staff(client):
 
 @pytest.fixture
 def dataset():
-    made = factories.make_dataset(questions=30)
-    factories.make_run(dataset=made, system="qi2019")
-    return made
+    dataset = factories.make_dataset(questions=30)
+    factories.make_run(dataset=dataset, system="qi2019")
+    return dataset
 
 
 def page(staff, address, status=200):
@@ -40,9 +43,12 @@ def page(staff, address, status=200):
 
 
 def form_of(html):
-    """What a browser would send of the form of a step: names and values in the order of the page."""
+    """Return the fields that a browser would send of the form of a step.
+
+    Names and values are in the order of the page.
+    """
     body = html.split('<form method="post" id="step"')[1].split("</form>")[0]
-    found = []
+    pairs = []
     tags = r"<select\b.*?</select>|<textarea\b.*?</textarea>|<input\b[^>]*>"
     for tag in re.findall(tags, body, re.DOTALL):
         name = re.search(r'name="([^"]*)"', tag)
@@ -50,13 +56,13 @@ def form_of(html):
             continue
         if tag.startswith("<select"):
             chosen = re.findall(r'<option value="([^"]*)" selected', tag)
-            found.append((name[1], (chosen or re.findall(r'value="([^"]*)"', tag))[0]))
+            pairs.append((name[1], (chosen or re.findall(r'value="([^"]*)"', tag))[0]))
         elif tag.startswith("<textarea"):
-            found.append((name[1], tag.split(">\n", 1)[1].removesuffix("</textarea>")))
+            pairs.append((name[1], tag.split(">\n", 1)[1].removesuffix("</textarea>")))
         elif 'type="checkbox"' not in tag or " checked" in tag:
-            found.append((name[1], (*re.findall(r'value="([^"]*)"', tag), "on")[0]))
+            pairs.append((name[1], (*re.findall(r'value="([^"]*)"', tag), "on")[0]))
     fields: dict[str, list[str]] = {}
-    for key, value in found:
+    for key, value in pairs:
         fields.setdefault(key, []).append(unescape(value))
     return fields
 
@@ -83,7 +89,10 @@ CONSENT = "You take part in a study. Ask ann@example.org."
 
 
 def fill_consent(staff):
-    """Replace the placeholders of the template's consent, which a launch refuses."""
+    """Replace the placeholders of the consent, which a launch refuses.
+
+    They are those of the template.
+    """
     send(staff, "mine", "texts", consent=CONSENT)
 
 
@@ -191,7 +200,7 @@ def test_undo_and_redo_go_through_what_was_saved(staff, dataset):
     staff.post("/staff/studio/mine/redo/")
     study.refresh_from_db()
     assert study.title == "Another"
-    assert {one.content["title"] for one in study.revisions.all()} == {
+    assert {revision.content["title"] for revision in study.revisions.all()} == {
         "Do they help?", "First", "Second", "Third", "Another",
     }  # fmt: skip
     number = study.revisions.get(content__title="Third").number
@@ -218,10 +227,10 @@ def test_two_people_do_not_overwrite_each_other(staff, dataset):
     assert "The draft was changed in the meantime" in late.content.decode()
     study.refresh_from_db()
     assert study.title == "Mine"
-    # What they typed is still there, and saving it once more is theirs to decide.
-    kept = form_of(late.content.decode())
-    assert kept["title"] == ["Theirs"]
-    assert staff.post("/staff/studio/mine/step/texts/", kept).status_code == 302
+    # The form still holds their title, and saving it once more is theirs to decide.
+    late_fields = form_of(late.content.decode())
+    assert late_fields["title"] == ["Theirs"]
+    assert staff.post("/staff/studio/mine/step/texts/", late_fields).status_code == 302
     study.refresh_from_db()
     assert study.title == "Theirs"
 
@@ -273,8 +282,8 @@ def test_the_questionnaire_is_edited_by_buttons(staff, dataset):
     fill_consent(staff)
     post = "questionnaire.post_survey"
     send(staff, "mine", "questionnaire", f"add/{post}/", **{f"what:{post}": "likert"})
-    asked = read_current_draft(Study.objects.get()).draft["questionnaire"]["post_survey"]
-    assert asked[-1] == {"key": "question_1", "scale": {"points": 5}, "required": True}
+    questions = read_current_draft(Study.objects.get()).draft["questionnaire"]["post_survey"]
+    assert questions[-1] == {"key": "question_1", "scale": {"points": 5}, "required": True}
     at = f"{post}.4"
     html = send(
         staff, "mine", "questionnaire",
@@ -282,15 +291,16 @@ def test_the_questionnaire_is_edited_by_buttons(staff, dataset):
            f"{at}.scale.low": "Not", f"{at}.scale.high": "Very", f"{at}.required": None},
     ).content.decode()  # fmt: skip
     assert "to fix in this step" not in html
-    asked = read_current_draft(Study.objects.get()).draft["questionnaire"]["post_survey"]
-    assert asked[-1] == {
+    questions = read_current_draft(Study.objects.get()).draft["questionnaire"]["post_survey"]
+    assert questions[-1] == {
         "key": "question_1", "text": "How sure?", "scale": {"points": 7, "ends": ["Not", "Very"]},
         "required": False,
     }  # fmt: skip
     send(staff, "mine", "questionnaire", f"up/{at}/")
     send(staff, "mine", "questionnaire", f"remove/{post}.0/")
     keys = [
-        one["key"] for one in read_current_draft(Study.objects.get()).draft["questionnaire"]["post_survey"]
+        question["key"]
+        for question in read_current_draft(Study.objects.get()).draft["questionnaire"]["post_survey"]
     ]
     assert keys == ["relevant_information", "irrelevant_information", "question_1", "satisfaction"]
     for kind, fields in (
@@ -300,9 +310,9 @@ def test_the_questionnaire_is_edited_by_buttons(staff, dataset):
         ("text", {"lines": "5"}),
         ("yes_no", {}),
     ):
-        place = f"{post}.2.scale"
-        send(staff, "mine", "questionnaire", f"kind/{post}.2/", **{f"{place}.kind": kind})
-        sent = {f"{place}.{name}": value for name, value in fields.items()}
+        scale_path = f"{post}.2.scale"
+        send(staff, "mine", "questionnaire", f"kind/{post}.2/", **{f"{scale_path}.kind": kind})
+        sent = {f"{scale_path}.{name}": value for name, value in fields.items()}
         send(staff, "mine", "questionnaire", **sent)
         draft = read_current_draft(Study.objects.get()).draft
         assert preview_draft(draft, workspaces.main()).problems == [], kind
@@ -325,7 +335,7 @@ def test_a_scale_is_added_by_name(staff, dataset):
     assert "as in its source" in refused.content.decode()
     staff.post(at, {"scale": "trust-jian", "items": "\n".join(f"Item {n}" for n in range(1, 13))})
     draft = read_current_draft(Study.objects.get()).draft
-    assert [one["key"] for one in draft["questionnaire"]["post_survey"]][-14:-11] == [
+    assert [question["key"] for question in draft["questionnaire"]["post_survey"]][-14:-11] == [
         "umux_capabilities", "umux_ease", "trust_jian_1",
     ]  # fmt: skip
     assert preview_draft(draft, workspaces.main()).problems == []
@@ -501,7 +511,7 @@ def test_a_study_from_a_file_is_edited_without_losing_its_history(staff):
     study = factories.make_study()
     assert "created from a file" in page(staff, f"/staff/studio/{study.slug}/review/")
     send(staff, study.slug, "texts", title="Edited")
-    assert [one.changed for one in study.revisions.all()] == ["definition", "texts"]
+    assert [revision.changed for revision in study.revisions.all()] == ["definition", "texts"]
     staff.post(f"/staff/studio/{study.slug}/undo/")
     study.refresh_from_db()
     assert study.title == "Do the explanations help?"
@@ -509,7 +519,7 @@ def test_a_study_from_a_file_is_edited_without_losing_its_history(staff):
     send(staff, study.slug, "texts", title="Edited again")
     factories.accept_checks(study)
     staff.post(f"/staff/studio/{study.slug}/launch/")
-    assert [one.frozen["title"] for one in study.versions.order_by("number")] == [
+    assert [version.frozen["title"] for version in study.versions.order_by("number")] == [
         "Do the explanations help?", "Edited again",
     ]  # fmt: skip
 
@@ -573,7 +583,7 @@ def test_pages_ask_no_more_of_the_database_for_more_items(staff, dataset, django
 
 def test_pages_ask_no_more_of_the_database_for_a_larger_dataset(staff):
     """And are no larger: what is shown of the questions is a search, cut off."""
-    asked: dict[str, list[int]] = {}
+    query_counts: dict[str, list[int]] = {}
     sizes: dict[str, list[int]] = {}
     for questions in (100, 1000):
         large = factories.make_dataset(questions=questions, name=f"world{questions:05}")
@@ -584,8 +594,8 @@ def test_pages_ask_no_more_of_the_database_for_a_larger_dataset(staff):
             page(staff, f"/staff/studio/of{questions:05}/{address}")  # what is kept between requests
             with CaptureQueriesContext(connection) as queries:
                 html = page(staff, f"/staff/studio/of{questions:05}/{address}")
-            asked.setdefault(address, []).append(len(queries))
+            query_counts.setdefault(address, []).append(len(queries))
             sizes.setdefault(address, []).append(len(html))
-    assert {address: few for address, (few, many) in asked.items() if few != many} == {}
-    assert max(few for few, _many in asked.values()) <= 40
+    assert {address: few for address, (few, many) in query_counts.items() if few != many} == {}
+    assert max(few for few, _many in query_counts.values()) <= 40
     assert all(many < 1.1 * few for few, many in sizes.values()), sizes

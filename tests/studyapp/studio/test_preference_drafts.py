@@ -1,4 +1,7 @@
-"""Tests of preference studies in the studio: start, switch of the task, and fields of criteria."""
+"""Tests of preference studies in the studio: start, task and criteria.
+
+They cover the switch of the task, and the fields of criteria.
+"""
 
 from studyapp.definition.schema import StudyDefinition
 from studyapp.studio import sample
@@ -10,8 +13,8 @@ from studyapp.studio.steps import BY_NAME
 
 
 def started(**changes):
-    made = build_draft(STARTS["preference"], slug="s", title="T", dataset="d", systems=["a", "b"])
-    return {**made, **changes}
+    draft = build_draft(STARTS["preference"], slug="s", title="T", dataset="d", systems=["a", "b"])
+    return {**draft, **changes}
 
 
 def widgets(step, content):
@@ -35,12 +38,12 @@ def test_a_draft_that_becomes_a_preference_study_takes_its_design():
 
 
 def test_criteria_are_added_and_removed():
-    content, place = add_part(open_draft(started()), ("task", "criteria"))
-    assert place == ("task", "criteria", 1)
+    content, location = add_part(open_draft(started()), ("task", "criteria"))
+    assert location == ("task", "criteria", 1)
     shown = widgets("task", content)
     assert shown["task.criteria.0.text"].value == "Which explanation is better?"
     assert shown["task.criteria.1.key"].value == "criterion_1"
-    less = remove_part(remove_part(content, place), ("task", "criteria", 0))
+    less = remove_part(remove_part(content, location), ("task", "criteria", 0))
     assert StudyDefinition.model_validate(less).task.criteria[0].key == "overall"
 
 

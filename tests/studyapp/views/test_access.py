@@ -1,4 +1,7 @@
-"""Lists, buttons and drafts follow the role; tests/access asks every address in every role."""
+"""Lists, buttons and drafts follow the role.
+
+``tests/access`` asks every address in every role.
+"""
 
 import pytest
 from django.db import connection
@@ -21,11 +24,14 @@ SEE = RESULTS | {Role.VIEWER}
 
 @pytest.fixture
 def study() -> Study:
-    """A study with all that the routes are about; its system misses half of the answers."""
+    """A study with all that the routes are about.
+
+    Its system misses half of the answers.
+    """
     return factories.make_study(items=2)
 
 
-def asked(user: User | None, method: str, path: str, **sent: object) -> tuple[int, str, list[str]]:
+def send_request(user: User | None, method: str, path: str, **sent: object) -> tuple[int, str, list[str]]:
     """Send a request; return the status, the page and the writes."""
     client = Client()
     if user is not None:
@@ -33,7 +39,7 @@ def asked(user: User | None, method: str, path: str, **sent: object) -> tuple[in
     with CaptureQueriesContext(connection) as queries:
         response = getattr(client, method)(path, sent)
     sql = [query["sql"] for query in queries]
-    writes = [one for one in sql if one.startswith(("INSERT", "UPDATE", "DELETE"))]
+    writes = [statement for statement in sql if statement.startswith(("INSERT", "UPDATE", "DELETE"))]
     return response.status_code, response.content.decode(), writes
 
 
@@ -44,12 +50,12 @@ def test_lists_hold_what_the_user_sees(study):
     share_study(study=shared, user=user, role=Role.VIEWER, by=None)
     share_study(study=shared, user=user, role=Role.ANALYST, by=None)  # which lists it once
     for path in ("/staff/", "/api/v1/studies/"):
-        _status, page, _writes = asked(user, "get", path)
+        _status, page, _writes = send_request(user, "get", path)
         assert study.slug in page
         assert page.count(f'{shared.slug}"') + page.count(f"/studies/{shared.slug}/") == 1
         assert foreign.slug not in page
     Study.objects.update(status="closed", archived_at="2026-01-01T00:00Z")
-    page = asked(user, "get", "/staff/archive/")[1]
+    page = send_request(user, "get", "/staff/archive/")[1]
     assert study.slug in page
     assert shared.slug in page
     assert foreign.slug not in page
@@ -58,17 +64,19 @@ def test_lists_hold_what_the_user_sees(study):
 def test_a_role_without_studies_lists_none(study):
     for user in (factories.make_user(Role.ANNOTATOR), User.objects.create_superuser("root")):
         for path in ("/staff/", "/staff/archive/", "/api/v1/studies/"):
-            assert study.slug not in asked(user, "get", path)[1]
+            assert study.slug not in send_request(user, "get", path)[1]
 
 
 def test_without_any_role_the_list_says_what_to_do_next(study):
-    status, page, _writes = asked(factories.make_user(None), "get", "/staff/")
+    status, page, _writes = send_request(factories.make_user(None), "get", "/staff/")
     assert status == 200
     assert "Ask an owner of a workspace for an invitation" in page
     assert "/staff/studio/" not in page
     assert "/staff/correctness/" not in page
     assert "/staff/sample-size/" not in page
-    page = asked(factories.make_user(Role.VIEWER, workspace=factories.make_workspace()), "get", "/staff/")[1]
+    page = send_request(
+        factories.make_user(Role.VIEWER, workspace=factories.make_workspace()), "get", "/staff/"
+    )[1]
     assert "There are no studies yet." in page
     assert "Ask an owner" not in page
 
@@ -107,15 +115,15 @@ def test_buttons_are_shown_exactly_to_those_whom_the_guard_lets_through(study):
         user = factories.make_user(role)
         # A tab leads to its pages; one page of each has them all.
         pages = ("", "preview/", "settings/", *(("results/",) if role in RESULTS else ()))
-        page = "".join(asked(user, "get", f"{base}/{path}")[1] for path in pages)
+        page = "".join(send_request(user, "get", f"{base}/{path}")[1] for path in pages)
         shown = {path for path in offered if f'="{path}"' in page}
         assert shown == {path for path, roles in offered.items() if role in roles}, role
         assert f"{base}/leave/" not in page
-    analyst = asked(factories.make_user(Role.ANALYST), "get", f"{base}/running/")[1]
+    analyst = send_request(factories.make_user(Role.ANALYST), "get", f"{base}/running/")[1]
     assert "Flags" in analyst
     assert f'action="{base}/notes/"' not in analyst
     assert f'action="{base}/conditions/' not in analyst
-    owner = asked(factories.make_user(), "get", f"{base}/running/")[1]
+    owner = send_request(factories.make_user(), "get", f"{base}/running/")[1]
     assert f'action="{base}/notes/"' in owner
     assert f'action="{base}/conditions/' in owner
 
@@ -125,10 +133,10 @@ def test_viewers_see_no_draft_and_no_links(study):
     Study.objects.filter(pk=study.pk).update(definition={**study.definition, "consent": "Not launched yet."})
     for role, sees in ((Role.OWNER, True), (Role.VIEWER, False)):
         user = factories.make_user(role)
-        page = asked(user, "get", f"/staff/studies/{study.slug}/compare/?before=1&after=draft")[1]
+        page = send_request(user, "get", f"/staff/studies/{study.slug}/compare/?before=1&after=draft")[1]
         assert ("Not launched yet." in page) is sees
         assert (
-            "class of Ms Brenn" in asked(user, "get", f"/staff/studies/{study.slug}/settings/")[1]
+            "class of Ms Brenn" in send_request(user, "get", f"/staff/studies/{study.slug}/settings/")[1]
         ) is sees
 
 
@@ -139,20 +147,20 @@ def test_reading_personal_data_leaves_an_entry(study):
     user = factories.make_user()
     for name in ("privacy", "log", "running"):
         path = f"/staff/studies/{study.slug}/{name}/"
-        asked(user, "head", path)
+        send_request(user, "head", path)
         assert not AuditEntry.objects.filter(data__page=name).exists()
-        asked(user, "get", path)
+        send_request(user, "get", path)
         entry = AuditEntry.objects.get(data__page=name)
         assert (entry.kind, entry.actor, entry.workspace) == ("personal_data_read", user, study.workspace)
         assert entry.subject == study.slug
     before = AuditEntry.objects.count()
     for name in ("", "estimates/", "progress/"):
-        asked(user, "get", f"/staff/studies/{study.slug}/{name}")
-    asked(factories.make_user(Role.VIEWER), "get", f"/staff/studies/{study.slug}/log/")
+        send_request(user, "get", f"/staff/studies/{study.slug}/{name}")
+    send_request(factories.make_user(Role.VIEWER), "get", f"/staff/studies/{study.slug}/log/")
     assert AuditEntry.objects.count() == before
 
 
-# Where a login leads
+# The page after a login
 
 
 def test_the_first_page_shows_what_the_user_sees(study, client):

@@ -1,4 +1,7 @@
-"""Tests of the pages of advice studies, over HTTP: two pages an item, each stored once."""
+"""Tests of the pages of advice studies, over HTTP.
+
+An item has two pages, each of which is stored once.
+"""
 
 import re
 from datetime import timedelta
@@ -42,8 +45,8 @@ def key(response):
     return re.search(r'name="page_key" value="([^"]+)"', response.content.decode())[1]
 
 
-def send(client, address, **data):
-    return client.post(address, {"page_key": key(client.get(address)), **data}, follow=True)
+def send(client, address, **fields):
+    return client.post(address, {"page_key": key(client.get(address)), **fields}, follow=True)
 
 
 def test_it_works(client):

@@ -30,8 +30,8 @@ def researcher(client: Client) -> Client:
     return client
 
 
-def start(client: Client, study: Study, **data: Any) -> Any:
-    return client.post(f"/staff/studies/{study.slug}/bots/", {"n": 3, "behaviour": "honest", **data})
+def start(client: Client, study: Study, **fields: Any) -> Any:
+    return client.post(f"/staff/studies/{study.slug}/bots/", {"n": 3, "behaviour": "honest", **fields})
 
 
 def test_it_works(researcher: Client, study: Study) -> None:
@@ -50,9 +50,9 @@ def test_links_of_bots_name_their_behaviour_in_the_language_of_the_page(
     assert "Bot (zu schnell)" in join_lines(page.text)
 
 
-@pytest.mark.parametrize("data", [{"n": 0}, {"n": 201}, {"n": "many"}, {"behaviour": "lazy"}])
-def test_a_wrong_wish_starts_nothing(researcher: Client, study: Study, data: dict[str, Any]) -> None:
-    assert start(researcher, study, **data).status_code == 422
+@pytest.mark.parametrize("fields", [{"n": 0}, {"n": 201}, {"n": "many"}, {"behaviour": "lazy"}])
+def test_a_wrong_wish_starts_nothing(researcher: Client, study: Study, fields: dict[str, Any]) -> None:
+    assert start(researcher, study, **fields).status_code == 422
     assert not Job.objects.exists()
 
 

@@ -1,4 +1,7 @@
-"""Tests of the pages of counterfactual studies: the change, the prediction, its clock, and the bonus."""
+"""Tests of the pages of counterfactual studies.
+
+They cover the change, the prediction, its clock, and the bonus.
+"""
 
 import re
 from datetime import timedelta
@@ -25,7 +28,7 @@ RATED = {"certainty": "4", "helpfulness": "2"}
 
 
 def taking_part(client, condition="helper", **changes):
-    """Consent to a counterfactual study and return the address of its first item."""
+    """Consent to a counterfactual study; return its first item's address."""
     study = factories.make_counterfactual(**changes)
     Condition.objects.exclude(name=condition).update(is_open=False)
     client.get(f"/join/{factories.make_link_and_token(study=study)[1]}/")
@@ -153,8 +156,8 @@ def test_the_bonus_is_paid_for_right_predictions():
         while (trial := find_current_page(person).trial) is not None:
             show_trial(trial=trial)
             answer = shown[trial.item.external_id].changed_answer if number else None
-            given = {"predicted_choice": answer or "cannot_tell"}
-            assert submit_trial(trial=trial, answers=given, changes={}, timing=PageTiming())
+            answers = {"predicted_choice": answer or "cannot_tell"}
+            assert submit_trial(trial=trial, answers=answers, changes={}, timing=PageTiming())
         factories.answer_survey(person)
     assert compute_bonuses(study) == {people[1].public_id: Decimal("0.50")}
     assert not has_own_answer_task(study)

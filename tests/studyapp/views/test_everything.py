@@ -1,4 +1,7 @@
-"""A study that uses everything: stages, practice, attention, several conditions each, all kinds of scales."""
+"""A study that uses everything that a definition can hold.
+
+It has stages, practice, attention, several conditions each, and all kinds of scales.
+"""
 
 import csv
 import json
@@ -89,7 +92,10 @@ def test_a_bot_fails_where_a_page_lacks_a_question(everything):
 
 
 class TestDesign:
-    """Mixed: a group is assigned, and its conditions are seen with other items each."""
+    """The design is mixed.
+
+    A group is assigned, and its conditions are seen with other items each.
+    """
 
     def people(self, study, n):
         link = factories.make_link(study=study)
@@ -110,22 +116,24 @@ class TestDesign:
         two = [{"system": "qi2019"}, {"ground_truth": True}]
         study = factories.make_everything(design="within", conditions=two)
         people = self.people(study, 8)
-        seen: Counter[tuple[int, int | None]] = Counter()
+        counts: Counter[tuple[int, int | None]] = Counter()
         for person in people:
             trials = list(person.trials.filter(item__kind="item").order_by("position"))
             assert len({trial.item_id for trial in trials}) == 12
             conditions = [trial.condition_id for trial in trials]
             assert set(Counter(conditions).values()) == {6}
-            assert sum(one != other for one, other in pairwise(conditions)) == 1, "blocked"
-            seen.update((trial.item_id, trial.condition_id) for trial in trials)
-        assert set(seen.values()) == {4}, "each item as often in one condition as in the other"
+            assert sum(condition != following for condition, following in pairwise(conditions)) == 1, (
+                "blocked"
+            )
+            counts.update((trial.item_id, trial.condition_id) for trial in trials)
+        assert set(counts.values()) == {4}, "each item as often in one condition as in the other"
         assert {person.group for person in people} == {"all conditions"}
 
     def test_shuffled_conditions_come_mixed(self):
         two = [{"system": "qi2019"}, {"ground_truth": True}]
         study = factories.make_everything(design="within", conditions=two, condition_order="shuffled")
         changes = [
-            sum(one != other for one, other in pairwise(row))
+            sum(condition != following for condition, following in pairwise(row))
             for person in self.people(study, 4)
             for row in [list(person.trials.filter(item__kind="item").values_list("condition", flat=True))]
         ]
@@ -156,7 +164,10 @@ class TestExport:
         return tmp_path / "out"
 
     def test_tables(self, bundle):
-        """Trials hold items only, with their own condition; what else was answered has tables of its own."""
+        """Trials hold items only, with their own condition.
+
+        All other answers have tables of their own.
+        """
         trials = table(bundle, "trials")
         assert len(trials) == 4 * 12
         done = [row for row in trials if row["submitted_at"]]
@@ -227,8 +238,11 @@ def test_nothing_is_stored_of_a_stage_that_was_never_shown():
 
 
 def test_an_effect_planted_within_people_is_found_by_the_report(tmp_path, monkeypatch):
-    """Bots that see both conditions rate answers of one of them less often correct: the report says so."""
-    numbers = count(1)  # participants' ids decide what each sees: drawn anew, one run in twenty would fail
+    """The report says which condition bots rate less often correct.
+
+    The bots see both conditions.
+    """
+    numbers = count(1)  # participants' IDs decide what each sees: with random ones, one run in 20 would fail
     monkeypatch.setattr("secrets.token_hex", lambda nbytes: f"{next(numbers):0{2 * nbytes}x}")
     study = factories.make_study(design="within", conditions=2, items=12)
     _, token = factories.make_link_and_token(study=study, mode="bot")
@@ -239,18 +253,20 @@ def test_an_effect_planted_within_people_is_found_by_the_report(tmp_path, monkey
         drive(bot, f"http://testserver/join/{token}/", build_study_plan(study), planted)
         assert bot.error == ""
     write_bundle(study, tmp_path / "out")
-    found = analyse(load_bundle(tmp_path / "out"), Options(resamples=200))
-    assert (found.mode, found.allocation.design, len(found.people)) == ("bot", "within", 12)
-    one = compare(found.everything.estimates, "agreement", first, second, rng=np.random.default_rng(1))
-    assert one.paired
+    analysed = analyse(load_bundle(tmp_path / "out"), Options(resamples=200))
+    assert (analysed.mode, analysed.allocation.design, len(analysed.people)) == ("bot", "within", 12)
+    comparison = compare(
+        analysed.everything.estimates, "agreement", first, second, rng=np.random.default_rng(1)
+    )
+    assert comparison.paired
     for target in TARGETS:
-        difference = one.about(target)
+        difference = comparison.about(target)
         assert difference.interval
         assert difference.interval[0] < -0.45 < difference.interval[1] < 0
         assert difference.p
         assert difference.p < 0.01
-    assert one.hedges_g.interval
-    assert one.hedges_g.interval[1] < 0
-    alike = compare(found.everything.estimates, "certainty", first, second, rng=np.random.default_rng(1))
+    assert comparison.hedges_g.interval
+    assert comparison.hedges_g.interval[1] < 0
+    alike = compare(analysed.everything.estimates, "certainty", first, second, rng=np.random.default_rng(1))
     assert alike.items_like_these.interval
     assert alike.items_like_these.interval[0] < 0 < alike.items_like_these.interval[1]

@@ -1,4 +1,7 @@
-"""Every text of every page, mail and script, for participants, staff and annotators, is there in German."""
+"""Every text of every page, mail and script is there in German.
+
+That holds for participants, staff and annotators.
+"""
 
 import ast
 import gettext
@@ -54,12 +57,15 @@ def german() -> dict:
 def texts_of_page(path: Path) -> set[str]:
     content = path.read_text(encoding="utf-8")
     # A per cent sign is doubled, as in the catalogue: single ones begin placeholders.
-    found = {(one or other).replace("%", "%%") for one, other in _TRANSLATE.findall(content)}
-    found |= set(_FILTER.findall(content))
+    texts = {
+        (double_quoted or single_quoted).replace("%", "%%")
+        for double_quoted, single_quoted in _TRANSLATE.findall(content)
+    }
+    texts |= set(_FILTER.findall(content))
     for _options, block in _BLOCK.findall(content):
         first = block.split("{% plural %}")[0]
-        found.add(re.sub(r"{{ (\w+) }}", r"%(\1)s", " ".join(first.split()).replace("%", "%%")))
-    return found
+        texts.add(re.sub(r"{{ (\w+) }}", r"%(\1)s", " ".join(first.split()).replace("%", "%%")))
+    return texts
 
 
 def texts_of_program(path: Path) -> set[str]:
@@ -96,11 +102,13 @@ def test_every_flag_has_a_german_label(german):
 
 
 def test_every_measure_is_translated(german):
-    general = [each for each in vars(measures).values() if isinstance(each, tuple)]
-    known = {each for group in general for each in group if isinstance(each, measures.Measure)}
-    known |= {measure for task in TASKS.values() for measure in task.measures}
-    assert len(known) > 40
-    texts = {text for measure in known for text in (measure.label, measure.definition)}
+    general = [group for group in vars(measures).values() if isinstance(group, tuple)]
+    all_measures = {
+        measure for group in general for measure in group if isinstance(measure, measures.Measure)
+    }
+    all_measures |= {measure for task in TASKS.values() for measure in task.measures}
+    assert len(all_measures) > 40
+    texts = {text for measure in all_measures for text in (measure.label, measure.definition)}
     # "TP / n" is the same in both languages.
     assert [text for text in texts if re.search("[a-z]{3}", text) and not german.get(text)] == []
 
@@ -113,7 +121,7 @@ def test_published_scales_are_named_in_german(german):
 def texts_within(value: object) -> set[str]:
     """All texts in nested lists and dictionaries, without the types of layers."""
     if isinstance(value, dict):
-        return set().union(*(texts_within(each) for key, each in value.items() if key != "type"))
+        return set().union(*(texts_within(child) for key, child in value.items() if key != "type"))
     if isinstance(value, list):
         return set().union(*map(texts_within, value))
     return {value} if isinstance(value, str) else set()
@@ -131,7 +139,10 @@ def test_templates_of_labels_are_in_the_language_of_the_page(german):
 
 
 def texts_at_import(node: ast.AST, names: set[str]) -> set[str]:
-    """Texts that a module or its classes translate once, in the language of whoever imports first."""
+    """Return the texts that a module or its classes translate once.
+
+    The language is that of the first import.
+    """
     texts: set[str] = set()
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
@@ -148,9 +159,9 @@ def test_no_text_is_translated_at_import(path):
     imports = [node for node in module.body if isinstance(node, ast.ImportFrom)]
     names = {
         name.asname or name.name
-        for each in imports
-        if each.module == "django.utils.translation"
-        for name in each.names
+        for statement in imports
+        if statement.module == "django.utils.translation"
+        for name in statement.names
         if name.name in ("gettext", "ngettext", "pgettext")
     }
     assert texts_at_import(module, names) == set()
@@ -158,7 +169,10 @@ def test_no_text_is_translated_at_import(path):
 
 @pytest.mark.parametrize(("app", "least"), [("accounts", 10), ("annotation", 11), ("studyapp", 11)])
 def test_choices_that_pages_show_are_translated(app, least):
-    """States, roles and kinds: the labels of a field whose display a page shows."""
+    """The labels of a field are translated if a page shows its display.
+
+    The fields are states, roles and kinds.
+    """
     shown = {name for path in PAGES for name in re.findall(r"get_(\w+)_display", path.read_text("utf-8"))}
     labels = {
         str(label): label
@@ -170,15 +184,15 @@ def test_choices_that_pages_show_are_translated(app, least):
     assert len(labels) >= least
     with translation.override("de"):
         german = {text: {str(label), translation.gettext(text)} for text, label in labels.items()}
-        same = {text for text, known in german.items() if known == {text}}
+        same = {text for text, german_texts in german.items() if german_texts == {text}}
     assert same <= {"Bonus", "Bot", "Item", "Running"}, "mark them in the model and add them to locale/de"
 
 
 def test_the_scripts_and_their_catalogue_have_the_same_texts():
     calls = {text for path in SCRIPTS for text in _SCRIPT_CALL.findall(path.read_text(encoding="utf-8"))}
-    known = {key[0] if isinstance(key, tuple) else key for key in translations("djangojs") if key}
+    catalogue = {key[0] if isinstance(key, tuple) else key for key in translations("djangojs") if key}
     assert len(calls) > 200
-    assert calls == known, "locale/de/LC_MESSAGES/djangojs.po and static/js/annotation have come apart"
+    assert calls == catalogue, "locale/de/LC_MESSAGES/djangojs.po and static/js/annotation have come apart"
 
 
 def test_scripts_get_their_texts_in_the_language_of_the_page(client):
@@ -192,9 +206,9 @@ def test_scripts_get_their_texts_in_the_language_of_the_page(client):
 
 def test_a_failure_is_told_in_german_without_anything_of_the_page():
     with translation.override("de"):
-        told = server_error(RequestFactory().get("/")).content.decode()
-    assert '<html lang="de">' in told
-    assert "Bei uns ist etwas schiefgegangen" in told
+        html = server_error(RequestFactory().get("/")).content.decode()
+    assert '<html lang="de">' in html
+    assert "Bei uns ist etwas schiefgegangen" in html
 
 
 @pytest.mark.parametrize("name", CATALOGUES)
@@ -209,7 +223,10 @@ def test_placeholders_stay(name):
 
 @pytest.mark.parametrize("name", CATALOGUES)
 def test_the_compiled_catalogue_is_that_of_the_text(name):
-    """By the number of messages and by each translation: a text that was not compiled would not be shown."""
+    """The compiled catalogue has each message and each translation.
+
+    A text that was not compiled would not be shown.
+    """
     source = CATALOGUES[name].with_suffix(".po").read_text(encoding="utf-8")
     translated = set(re.findall(r'^msgstr(?:\[\d\])? "(.+)"$', source, re.MULTILINE))
     compiled = {

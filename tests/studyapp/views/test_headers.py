@@ -1,4 +1,7 @@
-"""Tests of what every response says to browsers and caches, and of the pages for errors."""
+"""Tests of what every response says to browsers and caches.
+
+The pages for errors have tests, too.
+"""
 
 import re
 
@@ -60,27 +63,27 @@ def walk(client):
     """Every page from the link to the withdrawal, by the name of its view."""
     study = factories.make_study(items=2, **STAGES)
     token = factories.make_link_and_token(study=study)[1]
-    seen = {"join": client.get(f"/join/{token}/"), "home": client.get("/")}
-    seen["consent"] = client.get(f"/study/{study.slug}/consent/")
-    seen["declined"] = client.get(f"/study/{study.slug}/declined/")
+    pages = {"join": client.get(f"/join/{token}/"), "home": client.get("/")}
+    pages["consent"] = client.get(f"/study/{study.slug}/consent/")
+    pages["declined"] = client.get(f"/study/{study.slug}/declined/")
     page = client.post(f"/study/{study.slug}/consent/", {"consent": "yes"}, follow=True)
     while (name := page.resolver_match.url_name) != "done":
-        seen[f"{name} {page.request['PATH_INFO']}"] = seen[name] = page
+        pages[f"{name} {page.request['PATH_INFO']}"] = pages[name] = page
         key = re.search(r'name="page_key" value="([^"]+)"', page.content.decode())[1]
-        seen[f"{name} with errors"] = client.post(page.request["PATH_INFO"], {"page_key": key})
+        pages[f"{name} with errors"] = client.post(page.request["PATH_INFO"], {"page_key": key})
         page = client.post(page.request["PATH_INFO"], {**FORM, "page_key": key}, follow=True)
-    seen["done"] = page
-    seen["study"] = client.get(f"/study/{study.slug}/")
-    resume = re.search(r"/resume/[^/]+/", seen["item"].content.decode())[0]
-    seen["resume"] = client.get(resume)
-    seen["withdraw"] = client.get("/withdraw/")
-    seen["withdraw with errors"] = client.post("/withdraw/", {"code": "WRONG"})
+    pages["done"] = page
+    pages["study"] = client.get(f"/study/{study.slug}/")
+    resume = re.search(r"/resume/[^/]+/", pages["item"].content.decode())[0]
+    pages["resume"] = client.get(resume)
+    pages["withdraw"] = client.get("/withdraw/")
+    pages["withdraw with errors"] = client.post("/withdraw/", {"code": "WRONG"})
     code = re.search(r'withdrawal">([^<]+)<', page.content.decode())[1]
-    seen["withdraw, asked again"] = client.post("/withdraw/", {"code": code})
-    seen["withdrawn"] = client.post("/withdraw/", {"code": code, "sure": "yes"})
-    seen["done, withdrawn"] = client.get(f"/study/{study.slug}/done/")
-    seen["refused"] = refused(study)
-    return seen
+    pages["withdraw, asked again"] = client.post("/withdraw/", {"code": code})
+    pages["withdrawn"] = client.post("/withdraw/", {"code": code, "sure": "yes"})
+    pages["done, withdrawn"] = client.get(f"/study/{study.slug}/done/")
+    pages["refused"] = refused(study)
+    return pages
 
 
 def refused(study):
@@ -94,12 +97,13 @@ def refused(study):
 
 
 def test_every_participant_page_has_every_header(client):
-    seen = walk(client)
-    pages = [each for each in urlpatterns if isinstance(each, URLPattern)]  # the staff's are below theirs
+    pages = walk(client)
+    # Without the staff's addresses, which are below a resolver of their own.
+    patterns = [pattern for pattern in urlpatterns if isinstance(pattern, URLPattern)]
     # Neither is a page: what a platform tells the site, and an image of a step, which browsers may keep.
-    assert {each.name for each in pages} - {"prolific_webhook", "item_image"} <= seen.keys()
-    assert {200, 302, 410, 422} == {page.status_code for page in seen.values()}
-    for name, page in seen.items():
+    assert {pattern.name for pattern in patterns} - {"prolific_webhook", "item_image"} <= pages.keys()
+    assert {200, 302, 410, 422} == {page.status_code for page in pages.values()}
+    for name, page in pages.items():
         headers = page.headers
         assert headers["Cache-Control"] == "no-store", name
         assert headers["Referrer-Policy"] == "same-origin", name

@@ -1,4 +1,7 @@
-"""Tests of the pages of preference studies: two conditions side by side, their balance, and the answers."""
+"""Tests of the pages of preference studies.
+
+They cover two conditions side by side, their balance, and the answers.
+"""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Notices of Prolific: who may send them, and what a returned submission does."""
+"""Notices of Prolific: their senders, and the returned submissions."""
 
 import pytest
 
@@ -34,7 +34,10 @@ def test_it_works(client, participant, status):
 
 
 def test_the_place_is_given_to_the_next(client, participant):
-    """Two conditions, one of them taken: the next person would get the other one."""
+    """Of two conditions, one is taken.
+
+    The next person would get the other one.
+    """
     link = factories.make_link(study=participant.version.study)
     assert consent(link=link).assignment_counts[participant.group] == 1
     notify(client, "sub1", "RETURNED", secret=SECRET)
@@ -51,9 +54,9 @@ def test_a_late_finisher_is_kept_and_flagged(client, participant, tmp_path):
     assert client.get(f"/study/{participant.version.study.slug}/done/").status_code == 200
     write_bundle(participant.version.study, tmp_path / "out")
     head, row = (tmp_path / "out" / "participants.csv").read_text().splitlines()
-    found = dict(zip(head.split(","), row.split(","), strict=True))
-    assert found["finished_late"] == "true"
-    assert found["returned_at"]
+    cells = dict(zip(head.split(","), row.split(","), strict=True))
+    assert cells["finished_late"] == "true"
+    assert cells["returned_at"]
 
 
 def test_twice_is_once(client, participant):

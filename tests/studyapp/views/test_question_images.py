@@ -1,4 +1,7 @@
-"""Images in questions: shown on the page, to nobody else, and refused if the site lacks them."""
+"""Images in questions are shown on the page, and to nobody else.
+
+They are refused if the site lacks them.
+"""
 
 import hashlib
 import io
@@ -63,7 +66,7 @@ def test_only_names_of_images(name):
 
 
 def form_of(page):
-    """What a browser sends of a step of the studio."""
+    """Return what a browser sends of a step of the studio."""
     return {**sent(page.context["form"].widgets), "base": page.context["now"].number}
 
 
@@ -72,7 +75,10 @@ IMAGE = "questionnaire.post_survey.0.image"
 
 @pytest.fixture
 def draft(client):
-    """A draft with a question that is to have an image, and its form as a browser would send it."""
+    """A draft with a question that is to have an image, and its address.
+
+    The question was added by the form, as a browser would send it.
+    """
     question = {"key": "seen", "text": "What do you see?", "scale": "yes_no"}
     study = make_study(launched=False, questionnaire={"template": "xqa-2020", "post_survey": [question]})
     client.force_login(make_user())
@@ -89,9 +95,9 @@ def upload(client, draft, name, content):
 
 
 def photo(**options):
-    data = io.BytesIO()
-    Image.new("RGB", (8, 6), "blue").save(data, "JPEG", **options)
-    return data.getvalue()
+    buffer = io.BytesIO()
+    Image.new("RGB", (8, 6), "blue").save(buffer, "JPEG", **options)
+    return buffer.getvalue()
 
 
 def test_an_upload_is_cleaned_shown_frozen_and_exported(client, draft, tmp_path):

@@ -1,4 +1,7 @@
-"""Questions by condition, by earlier answers and on several pages: over HTTP, down to the tables."""
+"""Questions by condition, by earlier answers and on several pages.
+
+The tests go over HTTP, down to the tables.
+"""
 
 import csv
 import re
@@ -68,8 +71,8 @@ def key_of(response):
     return re.search(r'name="page_key" value="([^"]+)"', response.content.decode())[1]
 
 
-def send(client, url, **data):
-    return client.post(url, {"page_key": key_of(client.get(url)), **data}, follow=True)
+def send(client, url, **answers):
+    return client.post(url, {"page_key": key_of(client.get(url)), **answers}, follow=True)
 
 
 def fields(response):
@@ -133,7 +136,7 @@ def test_a_condition_stands_beside_its_question_without_a_script(page, study):
 
 
 def test_back_reload_and_a_second_tab_come_to_one_row(page, study):
-    """Nothing that was stored is lost or doubled, and an old page stores nothing."""
+    """No stored answer is lost or doubled, and an old page stores nothing."""
     url = address(study, "survey")
     old = page.get(url)
     send(page, url, used="yes", often="5")

@@ -1,4 +1,7 @@
-"""Tests of the pages of simulations: blocks, predictions, answers after them, clocks, what is kept back."""
+"""Tests of the pages of simulations: blocks, predictions and clocks.
+
+They cover answers after predictions, and what is kept back, too.
+"""
 
 import re
 from collections import Counter
@@ -79,13 +82,18 @@ def test_it_works(client):
     assert Counter(trial.block for trial in trials) == {"before": 2, "learning": 2, "after": 2}
     assert [len(trial.earlier) for trial in trials] == [1, 1, 2, 2, 1, 1]
     for trial in trials:
-        wanted = {"predicted_answer", "certainty"} | ({"helpfulness"} if trial.block == "learning" else set())
-        assert trial.answers.keys() == wanted
+        expected = {"predicted_answer", "certainty"} | (
+            {"helpfulness"} if trial.block == "learning" else set()
+        )
+        assert trial.answers.keys() == expected
         assert not {"predicted_choice", "cannot_tell"} & trial.answers.keys()
 
 
 def test_nothing_sent_before_the_prediction_differs_by_the_answer(client):
-    """The page is the same if the system answers otherwise, but for the candidates that both share."""
+    """The page is the same if the system answers otherwise.
+
+    The candidates are the exception: both answers are among them.
+    """
     addresses = taking_part(client)
     trial = Trial.objects.get(position=1)
     content = load_frozen_study(trial.participant.version)

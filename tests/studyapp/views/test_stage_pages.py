@@ -1,4 +1,7 @@
-"""Tests of the pages between consent and items, over HTTP: each outcome, each kind of question, languages."""
+"""Tests of the pages between consent and items, over HTTP.
+
+They cover each outcome, each kind of question, and languages.
+"""
 
 import re
 
@@ -41,15 +44,15 @@ def at(study, name, *arguments):
     return reverse(f"studyapp:{name}", args=[study.slug, *arguments])
 
 
-def send(client, address, **data):
+def send(client, address, **fields):
     """Get a page and send its form; returns the answer after redirects."""
     shown = client.get(address)
     key = re.search(r'name="page_key" value="([^"]+)"', shown.content.decode())
     assert key is not None, shown
-    return client.post(address, {"page_key": key[1], **data}, follow=True)
+    return client.post(address, {"page_key": key[1], **fields}, follow=True)
 
 
-def place(response):
+def read_page_name(response):
     return response.redirect_chain[-1][0].rstrip("/").rpartition("/")[2]
 
 
@@ -58,16 +61,16 @@ def text(response):
 
 
 def test_it_works(page, study):
-    assert place(page.get(at(study, "study"), follow=True)) == "screening"
+    assert read_page_name(page.get(at(study, "study"), follow=True)) == "screening"
     shown = send(page, at(study, "stage", "screening"), **ADMITTED)
-    assert place(shown) == "instructions"
+    assert read_page_name(shown) == "instructions"
     assert "Please do not look anything up." in text(shown)
-    assert place(send(page, at(study, "stage", "instructions"))) == "comprehension"
+    assert read_page_name(send(page, at(study, "stage", "instructions"))) == "comprehension"
     assert not Participant.objects.get().group, "a place is given after the checks"
-    assert place(send(page, at(study, "stage", "comprehension"), **COMPREHENDED)) == "pre_survey"
+    assert read_page_name(send(page, at(study, "stage", "comprehension"), **COMPREHENDED)) == "pre_survey"
     assert Participant.objects.get().group
     shown = send(page, at(study, "stage", "pre_survey"), **BEFORE, client_total_ms="9000")
-    assert place(shown) == "1"
+    assert read_page_name(shown) == "1"
     assert "Practice 1 of 2" in text(shown)
     survey = StageResponse.objects.get(stage="pre_survey")
     assert survey.answers == {"age": 44, "english": "fluent", "tools": ["chatbot", "search"]}
@@ -99,7 +102,7 @@ def test_practice_and_attention_are_counted_as_people_see_them(page, study):
 @pytest.mark.parametrize("answers", [{"adult": "no", "years": "20"}, {"adult": "yes", "years": "1"}])
 def test_screened_out(page, study, answers):
     shown = send(page, at(study, "stage", "screening"), **answers)
-    assert place(shown) == "done"
+    assert read_page_name(shown) == "done"
     assert "do not belong to the group" in text(shown)
     person = Participant.objects.get()
     assert (person.status, person.outcome, person.group) == ("ended", "screened_out", "")
@@ -107,18 +110,18 @@ def test_screened_out(page, study, answers):
     assert person.stages.get().passed is False
     assert not person.trials.exists()
     assert Event.objects.filter(participant=person, kind="ended").count() == 1
-    assert place(page.get(at(study, "stage", "instructions"), follow=True)) == "done"
+    assert read_page_name(page.get(at(study, "stage", "instructions"), follow=True)) == "done"
 
 
 def test_a_second_try_of_the_comprehension_check(page, study):
     send(page, at(study, "stage", "screening"), **ADMITTED)
     send(page, at(study, "stage", "instructions"))
     shown = send(page, at(study, "stage", "comprehension"), **NOT_COMPREHENDED)
-    assert place(shown) == "comprehension"
+    assert read_page_name(shown) == "comprehension"
     assert "You have one more attempt." in text(shown)
     assert "Please do not look anything up." in text(shown)
-    assert "checked" not in text(shown), "nobody is told which answer was wrong"
-    assert place(send(page, at(study, "stage", "comprehension"), **COMPREHENDED)) == "pre_survey"
+    assert "checked" not in text(shown), "the page must not say which answer was wrong"
+    assert read_page_name(send(page, at(study, "stage", "comprehension"), **COMPREHENDED)) == "pre_survey"
     tries = StageResponse.objects.filter(stage="comprehension").values_list("attempt", "passed")
     assert list(tries) == [(1, False), (2, True)]
 
@@ -128,7 +131,7 @@ def test_failed_comprehension(page, study):
     send(page, at(study, "stage", "instructions"))
     send(page, at(study, "stage", "comprehension"), **NOT_COMPREHENDED)
     shown = send(page, at(study, "stage", "comprehension"), **NOT_COMPREHENDED)
-    assert place(shown) == "done"
+    assert read_page_name(shown) == "done"
     assert Participant.objects.get().outcome == "failed_comprehension"
 
 
@@ -143,9 +146,9 @@ def test_full(page, study):
 
 def test_the_server_owns_the_position(page, study):
     for name in ("instructions", "comprehension", "pre_survey", "nonsense"):
-        assert place(page.get(at(study, "stage", name), follow=True)) == "screening"
+        assert read_page_name(page.get(at(study, "stage", name), follow=True)) == "screening"
     for name, arguments in (("item", [1]), ("survey", []), ("done", [])):
-        assert place(page.get(at(study, name, *arguments), follow=True)) == "screening"
+        assert read_page_name(page.get(at(study, name, *arguments), follow=True)) == "screening"
 
 
 def test_a_page_sent_twice_is_stored_once(page, study):
@@ -160,7 +163,10 @@ def test_a_page_sent_twice_is_stored_once(page, study):
 @pytest.mark.parametrize("method", ["get", "post"])
 @pytest.mark.parametrize("other", ["sends", "deletes"])
 def test_another_tab_is_quicker(page, study, monkeypatch, method, other):
-    """The other tab acts after this one was told apart, and before its page is looked for."""
+    """The other tab acts before the page of this one is looked for.
+
+    The participant of this tab is identified by then.
+    """
     address = at(study, "stage", "screening")
     key = re.search(r'name="page_key" value="([^"]+)"', page.get(address).content.decode())[1]
     form = {"page_key": key, **ADMITTED}
@@ -178,8 +184,8 @@ def test_another_tab_is_quicker(page, study, monkeypatch, method, other):
     monkeypatch.setattr(participant_pages, "find_current_page", current_page)
     response = getattr(page, method)(address, form)
     next_page = at(study, "stage", "instructions") if other == "sends" else at(study, "study")
-    told = "?answered-before" if method == "post" else ""
-    assert (response.status_code, response.headers["Location"]) == (302, next_page + told)
+    query = "?answered-before" if method == "post" else ""
+    assert (response.status_code, response.headers["Location"]) == (302, next_page + query)
     assert page.get(next_page, follow=True).status_code == 200
 
 
@@ -233,10 +239,10 @@ class TestLanguages:
         shown = client.get(at(study, "consent"), headers={"Accept-Language": "de-AT,de;q=0.9"})
         assert '<html lang="de">' in text(shown)
 
-    @pytest.mark.parametrize("wanted", ["fr", "", "../", "de-x"])
-    def test_a_language_that_is_not_offered_is_that_of_the_study(self, client, study, link, wanted):
+    @pytest.mark.parametrize("language", ["fr", "", "../", "de-x"])
+    def test_a_language_that_is_not_offered_is_that_of_the_study(self, client, study, link, language):
         client.get(link)
-        client.post(at(study, "consent"), {"consent": "yes", "language": wanted})
+        client.post(at(study, "consent"), {"consent": "yes", "language": language})
         assert Participant.objects.get().language == "en"
 
     def test_who_is_no_participant_is_answered_in_the_language_of_the_browser(self, client, study):

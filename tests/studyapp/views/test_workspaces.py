@@ -1,4 +1,7 @@
-"""Tests of several workspaces: new objects, datasets of the same name, runs and their judges."""
+"""Tests of several workspaces: new objects, runs and their judges.
+
+They cover datasets of the same name, too.
+"""
 
 import PIL.Image
 import pytest
@@ -28,14 +31,17 @@ def second():
 
 @pytest.fixture
 def worlds(second):
-    """Datasets of one name in two workspaces, with other questions and another system."""
-    made = {}
+    """Datasets of one name in two workspaces.
+
+    They have other questions and another system.
+    """
+    datasets = {}
     for workspace, system in ((workspaces.main(), "qi2019"), (second, "bert")):
         dataset = factories.make_dataset(questions=30, name="world", workspace=workspace)
         factories.make_run(dataset=dataset, system=system)
-        made[workspace] = dataset
-    Question.objects.filter(dataset=made[second]).update(text="A secret question?")
-    return made
+        datasets[workspace] = dataset
+    Question.objects.filter(dataset=datasets[second]).update(text="A secret question?")
+    return datasets
 
 
 def log_in(client, *workspaces, role=Role.RESEARCHER):
@@ -180,8 +186,8 @@ def test_an_analyst_judges_the_runs_of_a_study_that_was_shared(client, run, laun
     key = page.split('name="answer" value="')[1].split('"')[0]
     client.post(f"/staff/correctness/{run.pk}/judge/store/", {"answer": key, "verdict": "no", "note": ""})
     assert JudgedAnswer.objects.get(pk=key).judgements.get().judge == analyst
-    for each in (unused, other):
-        assert client.get(f"/staff/correctness/{each.pk}/").status_code == 404
+    for hidden_run in (unused, other):
+        assert client.get(f"/staff/correctness/{hidden_run.pk}/").status_code == 404
     study.shares.update(role=Role.VIEWER)
     assert client.get(f"/staff/correctness/{run.pk}/").status_code == 403
     assert list(list_runs_to_judge(analyst)) == []
@@ -189,7 +195,10 @@ def test_an_analyst_judges_the_runs_of_a_study_that_was_shared(client, run, laun
 
 @pytest.fixture
 def shared(client, run):
-    """A study, the dataset that it does not use, and a guest with whom only the study is shared."""
+    """A study, and a guest with whom only the study is shared.
+
+    The study does not use the dataset of the run.
+    """
     study = factories.make_study(workspace=run.dataset.workspace, conditions=2, launched=False)
     guest = log_in(client)
     share_study(study=study, user=guest, role=Role.RESEARCHER, by=None)

@@ -1,4 +1,4 @@
-"""What log lines do not hold: tokens, query strings, people's ids."""
+"""Log lines hold no tokens, query strings or IDs of people."""
 
 import logging
 import time
@@ -53,7 +53,10 @@ def test_a_page_that_breaks_logs_no_token_and_no_id(monkeypatch, caplog):
 
 
 def test_a_message_is_one_line():
-    """Names and paths that people send neither begin a line of their own nor drive a terminal."""
+    """Names and paths that people send do not begin a line of their own.
+
+    Nor do they drive a terminal.
+    """
     record = logging.LogRecord(
         "axes", logging.WARNING, "", 0, "no login of %s", ("eve\n2026-01-01 fake\x1b[2J\u2028",), None
     )

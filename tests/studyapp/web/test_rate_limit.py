@@ -1,4 +1,4 @@
-"""Tests of the limits per address, and that a room of people never meets one."""
+"""Tests of the limits per address, which a room of people never meets."""
 
 from typing import Any
 
@@ -21,7 +21,10 @@ BROKER = settings.CACHES["default"]
 
 @pytest.fixture(autouse=True)
 def _memory(settings, monkeypatch):
-    """Counters in this process, in one window that does not end while the test runs."""
+    """Counters in this process, in one window.
+
+    The window does not end while the test runs.
+    """
     settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
     monkeypatch.setattr(rate_limit.time, "time", lambda: 1_800_000_007.0)
     cache.clear()
@@ -178,9 +181,9 @@ def test_the_address_behind_a_proxy(settings, behind_proxy, forwarded, expected)
 
 def test_the_page_on_privacy_states_the_limits(settings):
     page = (settings.BASE_DIR / "docs" / "reference" / "privacy.md").read_text(encoding="utf-8")
-    for one in LIMITS.values():
-        window = "a minute" if one.seconds == 60 else f"{one.seconds // 60} minutes"
-        assert f"| {one.times} in {window} |" in page
+    for allowance in LIMITS.values():
+        window = "a minute" if allowance.seconds == 60 else f"{allowance.seconds // 60} minutes"
+        assert f"| {allowance.times} in {window} |" in page
 
 
 def test_it_counts_in_the_broker_too(client, monkeypatch, settings, redis_url):

@@ -1,4 +1,7 @@
-"""Tests of pages that are rendered once: they are what the template gives, for each participant."""
+"""Tests of pages that are rendered once.
+
+They are what the template gives, for each participant.
+"""
 
 import re
 
@@ -30,7 +33,10 @@ def request_for(page, **cookies: str) -> HttpRequest:
 
 
 def both(participant: Participant, *, notice: str = "", **cookies: str) -> tuple[str, str]:
-    """The current page of a participant, shared and rendered by itself, without the tokens."""
+    """Return the current page of a participant in two forms, without tokens.
+
+    One is the shared page, the other is rendered by itself.
+    """
     page = page_of(participant)
     assert page.is_shared
     with translation.override(participant.language or "en"):
@@ -65,14 +71,14 @@ def test_it_works():
 
 def test_every_stage_is_what_the_template_gives():
     participant = factories.make_participant(study=factories.make_everything())
-    seen = set()
+    names = set()
     while participant.stage != "items":
         page = page_of(participant)
-        seen.add(page.name)
+        names.add(page.name)
         if page.is_shared:
             shown(participant)
         factories.pass_stage(participant)
-    assert {"screening", "instructions", "comprehension"} <= seen
+    assert {"screening", "instructions", "comprehension"} <= names
 
 
 def test_conditions_do_not_mix():
@@ -127,7 +133,10 @@ def test_the_theme_is_the_chosen_one(theme, scheme):
 
 
 def test_each_browser_gets_a_token_of_its_own():
-    """The shared page holds no token: each is valid, and only with its own cookie."""
+    """The shared page holds no token.
+
+    Each browser's is valid, and only with its own cookie.
+    """
     study = factories.make_study(conditions=1, items=1)
     token = factories.make_link_and_token(study=study)[1]
     clients = [Client(enforce_csrf_checks=True) for _ in range(2)]
@@ -152,5 +161,5 @@ def fields(response) -> dict[str, str]:
     return dict(pairs)
 
 
-def send(client, url, **data):
-    return client.post(url, {**fields(client.get(url)), **data})
+def send(client, url, **answers):
+    return client.post(url, {**fields(client.get(url)), **answers})

@@ -1,4 +1,4 @@
-"""Requests of the client: what it sends, when it tries again, what it raises."""
+"""Requests of the client: their content, retries and errors."""
 
 import json
 import subprocess
@@ -70,7 +70,7 @@ def test_lists_follow_next_on_the_site_that_they_began_on() -> None:
     site = Answers(
         row(next=second, results=[{"id": "1"}, {"id": "2"}]), row(next=None, results=[{"id": "3"}])
     )
-    assert [each["id"] for each in site.client.datasets.list(name="x")] == ["1", "2", "3"]
+    assert [dataset["id"] for dataset in site.client.datasets.list(name="x")] == ["1", "2", "3"]
     assert [str(request.url) for request in site.requests] == [
         "https://site.test/api/v1/datasets/?name=x",
         "https://site.test/api/v1/datasets/?name=x&cursor=Mg",
@@ -212,9 +212,9 @@ def test_waiting_reports_progress_until_the_job_is_done() -> None:
     site = Answers(
         *[row(id="1", status=status, done=n) for n, status in enumerate(("pending", "running", "done"))]
     )
-    seen: list[JobRow] = []
-    assert site.client.jobs.wait("1", progress=seen.append, every=0)["status"] == "done"
-    assert [job["done"] for job in seen] == [0, 1, 2]
+    jobs: list[JobRow] = []
+    assert site.client.jobs.wait("1", progress=jobs.append, every=0)["status"] == "done"
+    assert [job["done"] for job in jobs] == [0, 1, 2]
 
 
 @pytest.mark.parametrize("status", ["failed", "cancelled"])

@@ -1,4 +1,4 @@
-"""The types of the client have the fields of those that the site declares for itself."""
+"""The types of the client have the fields that the site declares."""
 
 from typing import Any, get_args
 

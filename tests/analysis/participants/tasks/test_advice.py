@@ -1,4 +1,7 @@
-"""Reliance on advice: hand-computed cases, identities, and what a control condition lacks."""
+"""Measures of reliance on advice agree with hand-computed cases.
+
+Their identities hold, and a control condition lacks those that need advice.
+"""
 
 import numpy as np
 import pandas as pd
@@ -29,12 +32,12 @@ TRIALS = [
 
 
 def grid_of(rows, confidence=(2, 3)):
-    """A grid of one participant with these trials."""
+    """Return the grids of one participant with these trials."""
     names = ["initial_correct", "system_correct", "final_correct", "initial_agrees", "final_agrees"]
     trials = pd.DataFrame(rows, columns=names, dtype=float).assign(
         participant_id="p", condition="a", submitted_at="now", client_total_ms=np.nan
     )
-    trials["item_id"] = [f"q{place}" for place in range(len(trials))]
+    trials["item_id"] = [f"q{index}" for index in range(len(trials))]
     trials["initial_confidence"], trials["final_confidence"] = confidence
     version = Version.model_validate(
         {
@@ -47,13 +50,13 @@ def grid_of(rows, confidence=(2, 3)):
 
 
 def values(rows):
-    """All measures of one participant, None where undefined."""
-    found = estimate(grid_of(rows), TASKS["advice"].measures, rng=np.random.default_rng(1), resamples=0)
-    return {key: found.get(key, "a").value for key in KEYS}
+    """Return all measures of one participant, None where undefined."""
+    estimates = estimate(grid_of(rows), TASKS["advice"].measures, rng=np.random.default_rng(1), resamples=0)
+    return {key: estimates.get(key, "a").value for key in KEYS}
 
 
 def test_a_case_by_hand():
-    found = values(TRIALS)
+    measures = values(TRIALS)
     expected = {
         "initial_accuracy": 4 / 6,
         "final_accuracy": 3 / 6,
@@ -68,17 +71,17 @@ def test_a_case_by_hand():
         "confidence_change": 1,
     }
     for key, value in expected.items():
-        assert found[key] == pytest.approx(value), key
+        assert measures[key] == pytest.approx(value), key
 
 
 def test_a_denominator_of_0_is_undefined_and_counted():
-    found = estimate(
+    estimates = estimate(
         grid_of([(1, 1, 1, 1, 1)] * 3), list(KEYS.values()), rng=np.random.default_rng(1), resamples=0
     )
     for key in ("rair", "rsr", "over_reliance", "under_reliance", "switch_fraction"):
-        one = found.get(key, "a")
-        assert (one.value, one.undefined, one.reason) == (None, 1, UNDEFINED), key
-    assert found.get("complementarity", "a").value == 0
+        reliance = estimates.get(key, "a")
+        assert (reliance.value, reliance.undefined, reliance.reason) == (None, 1, UNDEFINED), key
+    assert estimates.get("complementarity", "a").value == 0
 
 
 def test_a_missing_answer_is_not_a_wrong_one():
@@ -92,23 +95,29 @@ BITS = st.integers(0, 1)
 
 @given(st.lists(st.tuples(BITS, BITS, BITS, BITS, BITS), min_size=1, max_size=20))
 def test_identities(rows):
-    """Schemmer et al. 2023: each trial with one right side falls to one of the two."""
-    found = values(rows)
+    """Each trial with one right side falls to one of the two.
+
+    Source: Schemmer et al. 2023.
+    """
+    measures = values(rows)
     for share, rest in (("rsr", "over_reliance"), ("rair", "under_reliance")):
-        assert (found[share] is None) == (found[rest] is None)
-        if found[share] is not None:
-            assert 0 <= found[share] <= 1
-            assert found[share] + found[rest] == pytest.approx(1)
+        assert (measures[share] is None) == (measures[rest] is None)
+        if measures[share] is not None:
+            assert 0 <= measures[share] <= 1
+            assert measures[share] + measures[rest] == pytest.approx(1)
     array = np.array(rows)
     first, advice, final = array[:, 0], array[:, 1], array[:, 2]
     alike = first == advice
-    kept, taken = ((first == side) & (advice != side) for side in (1, 0))
+    wrong_advice, right_advice = ((first == side) & (advice != side) for side in (1, 0))
     right = (
-        sum((found[key] or 0) * count.sum() for key, count in (("rsr", kept), ("rair", taken)))
+        sum(
+            (measures[key] or 0) * count.sum()
+            for key, count in (("rsr", wrong_advice), ("rair", right_advice))
+        )
         + final[alike].sum()
     )
-    assert found["final_accuracy"] == pytest.approx(right / len(rows))
-    assert found["complementarity"] <= 1 - max(first.mean(), advice.mean()) + 1e-12
+    assert measures["final_accuracy"] == pytest.approx(right / len(rows))
+    assert measures["complementarity"] <= 1 - max(first.mean(), advice.mean()) + 1e-12
 
 
 def test_a_bundle(tmp_path):
@@ -126,7 +135,7 @@ def test_a_bundle(tmp_path):
 
 
 def test_the_public_variant_has_the_same_numbers(tmp_path):
-    """It has other pseudonyms, another order, and no answers in words."""
+    """It has other pseudonyms, another order, and no texts of answers."""
     folder = advice_study(tmp_path / "b", people=6)
     estimates = analyse(load_bundle(folder), Options(resamples=30)).retained.estimates
     for name in ("trials", "participants"):
@@ -145,14 +154,17 @@ def test_measures_have_keys_and_labels_of_their_own():
 
 
 def test_an_item_takes_those_with_it_who_saw_no_other():
-    """The influence of the only counted trial is the participant's distance from the others."""
-    kept = np.array([[1.0, np.nan, np.nan], [0.0, 1.0, np.nan], [np.nan, 0.0, 1.0]])
+    """A participant's only counted trial has the participant's influence.
+
+    This is the distance of the participant from the others.
+    """
+    kept_answers = np.array([[1.0, np.nan, np.nan], [0.0, 1.0, np.nan], [np.nan, 0.0, 1.0]])
     whole = np.ones((3, 3))
     grid = make_grid(
-        "a", correct=np.zeros((3, 3)), final_kept_answer=kept, advice=whole, initial_correct=whole,
+        "a", correct=np.zeros((3, 3)), final_kept_answer=kept_answers, advice=whole, initial_correct=whole,
         final_correct=whole,
     )  # fmt: skip
-    found = estimate([grid], [KEYS["rsr"]], rng=np.random.default_rng(1), resamples=0)
+    estimates = estimate([grid], [KEYS["rsr"]], rng=np.random.default_rng(1), resamples=0)
     mean = (1 + 0.5 + 0.5) / 3
     expected = [[1 - mean, 0, 0], [0.5 - 1, 0.5 - 0, 0], [0, 0.5 - 1, 0.5 - 0]]
-    assert found.item_influence(KEYS["rsr"], "a") == pytest.approx(2 * np.array(expected))
+    assert estimates.item_influence(KEYS["rsr"], "a") == pytest.approx(2 * np.array(expected))

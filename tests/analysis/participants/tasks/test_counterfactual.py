@@ -1,4 +1,7 @@
-"""Predicting the answer to a changed item: hand-computed cases, and a planted difference."""
+"""Predictions of the answer to a changed item give hand-computed cases.
+
+A planted difference is found.
+"""
 
 import numpy as np
 import pandas as pd
@@ -29,7 +32,10 @@ TRIALS = [
 
 
 def estimates_of(people):
-    """Measures of one condition. people: the trials of each participant."""
+    """Estimate the measures of one condition.
+
+    people: the trials of each participant.
+    """
     version = Version.model_validate(
         {
             "version": 1, "hash": "0", "item_questionnaire": [], "task": {"kind": "counterfactual"},
@@ -39,7 +45,7 @@ def estimates_of(people):
     trials = pd.concat(
         pd.DataFrame(rows, columns=NAMES, dtype=float).assign(
             participant_id=f"p{number}", condition="a", system_correct=np.nan,
-            item_id=[f"q{place}" for place in range(len(rows))],
+            item_id=[f"q{index}" for index in range(len(rows))],
         )
         for number, rows in enumerate(people)
     )  # fmt: skip
@@ -52,7 +58,10 @@ def estimates_of(people):
 
 
 def test_a_case_by_hand():
-    """Chen et al. (2024): precision is over the items that people can predict, coverage is their share."""
+    """Precision is over the items that people can predict.
+
+    Coverage is the share of these items (Chen et al. 2024).
+    """
     get = estimates_of([TRIALS]).get
     assert get("coverage", "a").value == pytest.approx(5 / 7)
     assert get("precision", "a").value == pytest.approx(3 / 5)
@@ -80,7 +89,10 @@ def test_without_a_prediction_precision_is_undefined_and_counted():
 
 
 def test_an_answer_that_nobody_knows_leaves_the_prediction_out():
-    """The system gave no answer to the changed item, so nothing was right or wrong."""
+    """Without the system's answer a prediction is neither right nor wrong.
+
+    The system gave no answer to the changed item.
+    """
     get = estimates_of([[*TRIALS, (0, NONE, 4)]]).get
     assert get("coverage", "a").value == pytest.approx(6 / 8)
     for key in ("precision", "prediction_accuracy", "above_chance"):
@@ -119,10 +131,13 @@ def test_a_planted_difference_is_found_and_said(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("analysis.study.inference.MOST_BAYES_TRIALS", 0)  # the report samples them
         family = infer(study).family
-    found = {(each.first, each.second, each.measure.key): each for each in family.comparisons}
-    assert {key for *_, key in found} == {"coverage", "precision", "above_chance", "time_geometric"}
+    comparisons = {
+        (comparison.first, comparison.second, comparison.measure.key): comparison
+        for comparison in family.comparisons
+    }
+    assert {key for *_, key in comparisons} == {"coverage", "precision", "above_chance", "time_geometric"}
     for key, planted in (("coverage", 0.4), ("precision", 0.5)):
-        about = found["plain", "facts", key].about("these_items")
+        about = comparisons["plain", "facts", key].about("these_items")
         assert about.interval[0] < planted < about.interval[1]
     assert not study.retained.estimates.has_value("agreement")
     page = write_page(build_report(study), tmp_path / "report")[0].read_text("utf-8")

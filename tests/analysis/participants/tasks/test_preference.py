@@ -28,24 +28,36 @@ ANSWERS = [
 
 
 def rows_of(answers):
-    """Trials with one criterion."""
+    """Return trials with one criterion."""
     rows = pd.DataFrame(
         answers, columns=["participant_id", "left_condition", "right_condition", "preferred_x"]
     )
-    return rows.assign(item_id=[f"q{place}" for place in range(len(rows))])
+    return rows.assign(item_id=[f"q{index}" for index in range(len(rows))])
 
 
 def bundle_of(folder, answers):
-    """A bundle of these answers."""
+    """Write a bundle of these answers."""
     trials = [
-        {"participant_id": who, "mode": "live", "version": 1, "condition": None, "item_id": f"q{place}"}
+        {
+            "participant_id": participant,
+            "mode": "live",
+            "version": 1,
+            "condition": None,
+            "item_id": f"q{index}",
+        }
         | {"submitted_at": "2026-01-02T10:00:00Z", "left_condition": left, "right_condition": right}
         | {"preferred_x": answer, "server_ms": 20_000, "system_correct": None}
-        for place, (who, left, right, answer) in enumerate(answers)
+        for index, (participant, left, right, answer) in enumerate(answers)
     ]
     people = [
-        {"participant_id": who, "mode": "live", "version": 1, "condition": None, "status": "completed"}
-        for who in sorted({who for who, *_ in answers})
+        {
+            "participant_id": participant,
+            "mode": "live",
+            "version": 1,
+            "condition": None,
+            "status": "completed",
+        }
+        for participant in sorted({participant for participant, *_ in answers})
     ]
     task = {"kind": "preference", "criteria": [{"key": "x", "text": "Which is better?"}]}
     systems = {"a": "sys-1", "b": "sys-2", "c": "sys-3"}
@@ -53,14 +65,17 @@ def bundle_of(folder, answers):
 
 
 def test_win_rates_are_found_by_their_key():
-    found = find_measure("win_rate_clear")
-    assert (found.label, found.unit, found.wanted) == ("Win rate, clear", "share", "higher")
+    measure = find_measure("win_rate_clear")
+    assert (measure.label, measure.unit, measure.wanted) == ("Win rate, clear", "share", "higher")
     assert find_measure("win_rate_overall").label == "Win rate"
     assert find_measure("win_rate_") is None
 
 
 def test_win_rates_by_hand(tmp_path):
-    """Ties are halves, participants come first, and an unanswered comparison counts for nobody."""
+    """Ties are halves, and participants come first.
+
+    An unanswered comparison counts for nobody.
+    """
     estimates = analyse(
         load_bundle(bundle_of(tmp_path / "b", ANSWERS)), Options(resamples=0)
     ).retained.estimates
@@ -90,14 +105,17 @@ def test_a_planted_order_is_found_and_said(tmp_path):
         scores={"sys-1": {"f1": 0.6}, "sys-2": {"f1": 0.7}},
     )  # fmt: skip
     study = analyse(load_bundle(folder), Options(resamples=200))
-    for found in fit_preferences(study):
-        assert found.conditions == ("plain", "facts", "other")
-        for log, bounds in zip((-0.7, 0.7, 0.0), found.strengths.intervals, strict=True):
+    for preference in fit_preferences(study):
+        assert preference.conditions == ("plain", "facts", "other")
+        for log, bounds in zip((-0.7, 0.7, 0.0), preference.strengths.intervals, strict=True):
             assert bounds[0] < log < bounds[1]
-        assert found.left.interval[0] < 0.5 < found.left.interval[1]
+        assert preference.left.interval[0] < 0.5 < preference.left.interval[1]
     family = infer(study).family
-    assert {each.measure.key for each in family.comparisons} == {"win_rate_clear", "win_rate_useful"}
-    assert all(each.paired for each in family.comparisons)
+    assert {comparison.measure.key for comparison in family.comparisons} == {
+        "win_rate_clear",
+        "win_rate_useful",
+    }
+    assert all(comparison.paired for comparison in family.comparisons)
     assert study.retained.relations.get("win_rate_clear", "f1").rank
     folder = tmp_path / "report"
     page = write_page(build_report(study), folder)[0].read_text("utf-8")
@@ -112,7 +130,7 @@ def test_a_planted_order_is_found_and_said(tmp_path):
 
 def test_a_planted_side_bias_is_found(tmp_path):
     study = analyse(load_bundle(preference_study(tmp_path / "b", people=20, lean=0.8)), Options(resamples=50))
-    assert all(each.left.interval[0] > 0.5 for each in fit_preferences(study))
+    assert all(preference.left.interval[0] > 0.5 for preference in fit_preferences(study))
     assert [card.title for card in build_preference_cards(study)] == [
         "Which is preferred?",
         "Does the side matter?",
@@ -122,14 +140,14 @@ def test_a_planted_side_bias_is_found(tmp_path):
 
 def test_few_answers_say_nothing_impossible(tmp_path):
     study = analyse(load_bundle(preference_study(tmp_path / "b", people=2, items=3)), Options(resamples=0))
-    for each in fit_preferences(study):
-        for share in (each.left, each.tied):
+    for preference in fit_preferences(study):
+        for share in (preference.left, preference.tied):
             assert share.interval is not None
             assert share.value is not None
             low, high = share.interval
             assert 0 <= low <= high <= 1
             assert low <= share.value <= high
-    assert any(each.strengths.reason for each in fit_preferences(study))
+    assert any(preference.strengths.reason for preference in fit_preferences(study))
     assert not any("nan" in note for note in build_preferences_section(study).blocks[1].notes)
 
 
@@ -141,11 +159,11 @@ def test_excluded_trials_leave_the_comparisons(tmp_path):
     study = analyse(load_bundle(folder), Options(resamples=0))
     left = study.exclusions.total - study.exclusions.excluded
     assert 0 < left < study.exclusions.total == len(study.trials)
-    assert [each.compared.count for each in fit_preferences(study)] == [left, left]
+    assert [preference.compared.count for preference in fit_preferences(study)] == [left, left]
 
 
-def edited(folder, **columns):
-    """The bundle with other values in columns of its trials, or without them."""
+def edit_trials(folder, **columns):
+    """Replace or drop columns of a bundle's trials; return the folder."""
     table = pd.read_csv(folder / "trials.csv", dtype=str)
     gone = [name for name, value in columns.items() if value is None]
     table.drop(columns=gone).assign(
@@ -166,13 +184,13 @@ def edited(folder, **columns):
     ],
 )
 def test_a_bundle_that_does_not_fit_is_refused(tmp_path, columns, problem):
-    folder = edited(preference_study(tmp_path / "b", people=2), **columns)
+    folder = edit_trials(preference_study(tmp_path / "b", people=2), **columns)
     with pytest.raises(InputError, match=problem):
         load_bundle(folder)
 
 
 def test_a_trial_of_another_task_still_needs_its_condition(tmp_path):
-    folder = edited(counterfactual_study(tmp_path / "b", people=2), condition="")
+    folder = edit_trials(counterfactual_study(tmp_path / "b", people=2), condition="")
     with pytest.raises(InputError, match=r"condition.*is empty"):
         load_bundle(folder)
 

@@ -1,4 +1,7 @@
-"""Predicting the system before and after learning: hand-computed cases, and power with the planned size."""
+"""Predictions before and after learning give hand-computed cases.
+
+A study of the planned size has the planned power.
+"""
 
 import numpy as np
 import pandas as pd
@@ -30,7 +33,10 @@ TRIALS = [
 
 
 def estimates_of(*people, **columns):
-    """Measures of one condition. people: the trials of each participant."""
+    """Estimate the measures of one condition.
+
+    people: the trials of each participant.
+    """
     version = Version.model_validate(
         {
             "version": 1, "hash": "0", "item_questionnaire": [], "task": {"kind": "simulation"},
@@ -40,7 +46,7 @@ def estimates_of(*people, **columns):
     trials = pd.concat(
         pd.DataFrame(rows, columns=NAMES).assign(
             participant_id=f"p{number}", condition="a", system_correct=np.nan,
-            item_id=[f"q{place}" for place in range(len(rows))], **columns,
+            item_id=[f"q{index}" for index in range(len(rows))], **columns,
         )
         for number, rows in enumerate(people)
     ).reset_index(drop=True)  # fmt: skip
@@ -51,7 +57,10 @@ def estimates_of(*people, **columns):
 
 
 def test_a_case_by_hand():
-    """Hase and Bansal (2020): the effect is post-test minus pre-test accuracy of the same people."""
+    """The effect is post-test minus pre-test accuracy of the same people.
+
+    Source: Hase and Bansal (2020).
+    """
     get = estimates_of(TRIALS).get
     expected = {
         "before_accuracy": 1 / 4, "learning_accuracy": 1 / 2, "after_accuracy": 3 / 4,
@@ -63,16 +72,22 @@ def test_a_case_by_hand():
 
 
 def test_sensitivity_by_hand():
-    """After learning: "yes" predicted for 1 of 1 items with yes, and for 1 of 3 with no (log-linear)."""
+    """The sensitivity after learning has the log-linear correction.
+
+    "yes" is predicted for 1 of 1 items with yes, and for 1 of 3 with no.
+    """
     value = estimates_of(TRIALS).get("after_d_prime", "a").value
     assert value == pytest.approx(norm.ppf(1.5 / 2) - norm.ppf(1.5 / 4))
 
 
 def test_sensitivity_to_correctness_by_hand():
-    """With `ask: correct` the signal is that the system was right: 2 of 2 hits, 1 of 2 false alarms."""
+    """With `ask: correct` the signal is that the system was right.
+
+    There are 2 of 2 hits and 1 of 2 false alarms.
+    """
     rows = [("after", right, 2, None) for right in (1, 1, 0, 1)]
-    found = estimates_of(rows, predicted_correct=[1.0, 1.0, 1.0, 0.0])
-    assert found.get("after_d_prime", "a").value == pytest.approx(norm.ppf(2.5 / 3) - norm.ppf(1.5 / 3))
+    estimates = estimates_of(rows, predicted_correct=[1.0, 1.0, 1.0, 0.0])
+    assert estimates.get("after_d_prime", "a").value == pytest.approx(norm.ppf(2.5 / 3) - norm.ppf(1.5 / 3))
 
 
 def test_sensitivity_needs_two_options():
@@ -114,9 +129,9 @@ def test_a_planted_effect_is_found_and_said(tmp_path, monkeypatch):
     study = analyse(load_bundle(folder), Options(resamples=100))
     with monkeypatch.context() as patch:
         patch.setattr("analysis.study.inference.MOST_BAYES_TRIALS", 0)  # the report samples them
-        found = {each.measure.key: each for each in infer(study).family.comparisons}
-    assert set(found) == {"simulation_effect", "after_accuracy", "time_geometric"}
-    low, high = found["simulation_effect"].about("these_items").interval
+        comparisons = {comparison.measure.key: comparison for comparison in infer(study).family.comparisons}
+    assert set(comparisons) == {"simulation_effect", "after_accuracy", "time_geometric"}
+    low, high = comparisons["simulation_effect"].about("these_items").interval
     assert 0 < low < 0.35 < high
     page = write_page(build_report(study), tmp_path / "report")[0].read_text("utf-8")
     for words in (
@@ -128,7 +143,10 @@ def test_a_planted_effect_is_found_and_said(tmp_path, monkeypatch):
 
 
 def test_the_planned_size_finds_the_effect_in_four_studies_of_five(tmp_path):
-    """The size comes from a pilot; then many studies of that size have the effect planted."""
+    """Studies of the planned size find the effect as often as planned.
+
+    The size comes from a pilot; then many studies of that size have the effect planted.
+    """
     learns, per_block, studies = {"plain": 0.1, "facts": 0.3}, 6, 120
     pilot = load_bundle(simulation_study(tmp_path / "pilot", people=400, per_block=per_block, learns=learns))
     population, items, source = from_pilot(pilot, "simulation_effect", Options(resamples=0), normal=False)
@@ -142,7 +160,9 @@ def test_the_planned_size_finds_the_effect_in_four_studies_of_five(tmp_path):
         tmp_path / "b", people=size * studies, per_block=per_block, learns=learns, seed=2
     )
     estimates = analyse(load_bundle(folder), Options(resamples=0)).retained.estimates
-    plain, facts = (own.reshape(studies, size) for own in estimates.per_participant["simulation_effect"])
+    plain, facts = (
+        effects.reshape(studies, size) for effects in estimates.per_participant["simulation_effect"]
+    )
     p = ttest_ind(facts, plain, axis=1, equal_var=False).pvalue
     # The standard error is 0.037 for 120 studies; that of the pilot's spread moves the power by 0.03 more.
     assert 0.68 < (p < 0.05).mean() < 0.92

@@ -1,4 +1,7 @@
-"""Distributions: shares of answers count everybody once, and the figures say in words what they show."""
+"""Distributions: shares of answers, and the figures' descriptions.
+
+The shares count every participant once; the figures say in text what they show.
+"""
 
 import numpy as np
 import pytest
@@ -79,9 +82,9 @@ def test_the_figures_of_the_released_study_say_what_they_show(study):
 
 
 def test_without_times_there_are_no_clouds(study):
-    study.retained.grids[:], kept = [], list(study.retained.grids)
+    study.retained.grids[:], grids = [], list(study.retained.grids)
     try:
         assert draw_times_figure(study) is None
         assert draw_likert_figure(study) is None
     finally:
-        study.retained.grids[:] = kept
+        study.retained.grids[:] = grids

@@ -1,4 +1,4 @@
-"""Figures for papers: widths, forms, fonts; and the page in a browser is short and fits."""
+"""Figures for papers: widths, forms, fonts, and the same bytes again."""
 
 import re
 import struct
@@ -42,10 +42,10 @@ def test_figures_have_the_widths_of_paper_columns(study):
 
 def test_fonts_are_embedded_as_truetype(study):
     for files in (files_of(study), prepare_flow_prints(count_participant_flow(study))("flow")):
-        for name, data in files.items():
+        for name, content in files.items():
             if name.endswith(".pdf"):
-                assert b"/FontFile2" in data, name
-                assert b"/Type3" not in data, name
+                assert b"/FontFile2" in content, name
+                assert b"/Type3" not in content, name
 
 
 def test_the_same_study_gives_the_same_bytes(study):

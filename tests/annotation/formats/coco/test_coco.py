@@ -1,4 +1,7 @@
-"""COCO files: ours come back whole, those of others with their ids and what else they hold."""
+"""Our COCO files come back whole.
+
+Those of others keep their IDs and what else they hold.
+"""
 
 import json
 from pathlib import Path
@@ -28,19 +31,19 @@ def again(folder: Path, items: list[ItemRecord]) -> list[ItemRecord]:
 
 def test_it_works(tmp_path: Path):
     items = [box_item(), box_item("other")]
-    found = again(tmp_path, items)
-    assert len(found) == 2
-    assert all(map(same, found, items))
+    returned = again(tmp_path, items)
+    assert len(returned) == 2
+    assert all(map(same, returned, items))
 
 
 @unhurried
 @given(box_items())
 def test_any_boxes_come_back(tmp_path_factory: pytest.TempPathFactory, item: ItemRecord):
-    (found,) = again(tmp_path_factory.mktemp("coco"), [item])
-    for one, other in zip(found.gold.layers[2].objects, item.gold.layers[2].objects, strict=True):
-        assert one.box == pytest.approx(other.box, abs=1e-6)
-    assert found.gold.layers[4] == item.gold.layers[4]
-    assert (found.text, found.images, found.answer) == (item.text, item.images, item.answer)
+    (returned,) = again(tmp_path_factory.mktemp("coco"), [item])
+    for mark, expected in zip(returned.gold.layers[2].objects, item.gold.layers[2].objects, strict=True):
+        assert mark.box == pytest.approx(expected.box, abs=1e-6)
+    assert returned.gold.layers[4] == item.gold.layers[4]
+    assert (returned.text, returned.images, returned.answer) == (item.text, item.images, item.answer)
 
 
 def test_boxes_are_in_pixels_of_the_image_as_shown(tmp_path: Path):
@@ -54,8 +57,8 @@ def test_boxes_are_in_pixels_of_the_image_as_shown(tmp_path: Path):
     assert first["area"] == pytest.approx(12.8 * 33.6)
     assert [category["name"] for category in content["categories"]] == ["find “dogs”", "filter “black”"]
     assert len(content["annotations"]) == 4  # the gold alone: what people drew is in works
-    ids = [one["id"] for one in content["annotations"]]
-    ids += [one["id"] for annotation in content["works"] for one in annotation["annotations"]]
+    ids = [row["id"] for row in content["annotations"]]
+    ids += [row["id"] for annotation in content["works"] for row in annotation["annotations"]]
     assert len(ids) == len(set(ids)) == 8
 
 
@@ -120,8 +123,8 @@ def test_half_a_surrogate_pair_is_one_sentence(tmp_path: Path, parts: dict[str, 
 def test_one_category_is_looked_for_alone_and_none_has_no_program(tmp_path: Path):
     findings = Findings()
     images = [image(number, f"{number}.jpg", 9, 9) for number in (1000, 1001)]
-    one, none = read(tmp_path, others(outline(7, bbox=[1, 1, 2, 2]), images=images), findings)
-    assert (one.program, none.program, none.gold) == ("find[tooth brush]", "", None)
+    marked, unmarked = read(tmp_path, others(outline(7, bbox=[1, 1, 2, 2]), images=images), findings)
+    assert (marked.program, unmarked.program, unmarked.gold) == ("find[tooth brush]", "", None)
     assert findings.count(reader.NO_CATEGORY) == 1
 
 
@@ -133,7 +136,7 @@ def test_ids_and_what_else_there_is_go_out_again(tmp_path: Path):
     out = json.loads((tmp_path / "out.json").read_text())
     assert out["annotations"] == content["annotations"]
     assert out["images"] == content["images"]
-    assert sorted(out["categories"], key=lambda one: -one["id"]) == content["categories"]
+    assert sorted(out["categories"], key=lambda category: -category["id"]) == content["categories"]
     assert "items" not in out
 
 
@@ -179,20 +182,20 @@ def test_work_of_people_on_an_image_of_others_comes_back(tmp_path: Path):
     (item,) = read(tmp_path, others(outline(7)))
     annotation = box_item().annotations[0].model_copy(update={"document": item.gold})
     item = item.model_copy(update={"annotations": (annotation,)})
-    (found,) = again(tmp_path, [item])
-    assert close(found.annotations[0].model_dump(mode="json"), annotation.model_dump(mode="json"))
-    assert found.extra == item.extra
+    (returned,) = again(tmp_path, [item])
+    assert close(returned.annotations[0].model_dump(mode="json"), annotation.model_dump(mode="json"))
+    assert returned.extra == item.extra
 
 
 def test_ids_that_clash_are_given_anew(tmp_path: Path):
     first = read(tmp_path, others(outline(7)))
     second = read(tmp_path, others(outline(7), images=[image(name="b.jpg")]))
     write_coco(first + second, tmp_path / "out.json")
-    found = list(read_coco(Source(tmp_path / "out.json")))
-    assert [item.external_id for item in found] == ["a.jpg", "b.jpg"]
+    returned = list(read_coco(Source(tmp_path / "out.json")))
+    assert [item.external_id for item in returned] == ["a.jpg", "b.jpg"]
     out = json.loads((tmp_path / "out.json").read_text())
-    assert [one["id"] for one in out["annotations"]] == [7, 8]
-    assert [one["id"] for one in out["images"]] == [1000, 1001]
+    assert [row["id"] for row in out["annotations"]] == [7, 8]
+    assert [row["id"] for row in out["images"]] == [1000, 1001]
 
 
 def test_sizes_must_be_those_that_are_shown(tmp_path: Path):

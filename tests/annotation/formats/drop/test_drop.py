@@ -1,4 +1,7 @@
-"""DROP questions, and the released outputs of modules, with their repairs and their way back."""
+"""DROP questions and the released outputs of modules come in and go out.
+
+The tests also cover their repairs.
+"""
 
 import json
 from pathlib import Path
@@ -37,11 +40,11 @@ def passage(*questions: dict[str, Any], words: list[str] = WORDS) -> dict[str, A
 
 
 def places(words: list[str]) -> list[tuple[int, int]]:
-    found, at = [], 0
+    extents, at = [], 0
     for word in words:
-        found.append((at, at + len(word)))
+        extents.append((at, at + len(word)))
         at += len(word) + 1
-    return found
+    return extents
 
 
 def question(qtype: str, *lists: tuple[str, list[list[int]]], **fields: Any) -> dict[str, Any]:
@@ -52,7 +55,7 @@ def question(qtype: str, *lists: tuple[str, list[list[int]]], **fields: Any) -> 
         "query_id": qtype,
         "qtype": qtype,
         "ques_attention_supervision": [[0, 0, 0, 0, 1.0, 1.0, 0]],
-        "module_output_annotations": [list(one) for one in lists],
+        "module_output_annotations": [list(pair) for pair in lists],
     }
     return values | fields
 
@@ -80,7 +83,7 @@ def read(tmp_path: Path, content: Any, findings: Findings | None = None) -> list
 
 
 def quotes(item: ItemRecord, node: int) -> list[str]:
-    return [one.quote for one in item.gold.layers[node].objects if isinstance(one, Span)]
+    return [mark.quote for mark in item.gold.layers[node].objects if isinstance(mark, Span)]
 
 
 def test_plain_questions_have_no_program(tmp_path: Path):
@@ -109,7 +112,7 @@ def test_outputs_become_gold(tmp_path: Path):
     assert item.program == "find-max-num(find-num(find[field goal]))"
     assert quotes(item, 2) == ["kicked a 49 - yard field goal", "kicked a 28 - yard field goal"]
     assert quotes(item, 1) == ["49", "28"]
-    assert [one.links for one in item.gold.layers[1].objects] == [("m2-0",), ("m2-1",)]
+    assert [mark.links for mark in item.gold.layers[1].objects] == [("m2-0",), ("m2-1",)]
     assert item.gold.layers[0].objects == (Chosen(id="m0-0", ref="m1-0"),)
     assert item.tokens == tuple(places(WORDS))
 
@@ -142,8 +145,8 @@ def test_repairs_are_reported(tmp_path: Path):
         ques_attention_supervision=[[0, 0, 0, 1, 0, 0, 0], [0, 0, 0, 0, 1, 1, 0]],
     )
     (item,) = read(tmp_path, {"p1": passage(filtered)}, findings)
-    new, known = item.gold.layers[1].objects
-    assert known == Chosen(id="m1-1", ref="m2-1")
+    new, chosen = item.gold.layers[1].objects
+    assert chosen == Chosen(id="m1-1", ref="m2-1")
     assert "equals no span" in new.reason
     assert (findings.count(module_outputs.TWICE), findings.count(module_outputs.NOT_BELOW)) == (1, 1)
 
@@ -238,19 +241,19 @@ def test_the_released_outputs_come_in_whole_and_go_out_byte_for_byte(tmp_path: P
         module_outputs.NOT_TOLD_APART: 2, module_outputs.UNLINKED: 16,
     }  # fmt: skip
     # Every span stands in some layer: 1,321 less the one given twice, and one more that two events share.
-    objects = [one for item in items for layer in item.gold.layers.values() for one in layer.objects]
+    objects = [mark for item in items for layer in item.gold.layers.values() for mark in layer.objects]
     assert len(objects) == 1321 - 1 + 2
     write_drop(items, tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
 
 
 def test_the_released_gold_gives_the_answer_in_201_of_215():
-    found: dict[bool | None, int] = {}
+    counts: dict[bool | None, int] = {}
     for item in read_drop(Source(real_data("faithful_nmn/drop_module_output_annotations.json"))):
         program = parse_record_program(item)
         agreed = is_answer_consistent(program, execute_document(item.gold, program), item.answer)
-        found[agreed] = found.get(agreed, 0) + 1
-    assert found == {True: 201, False: 11, None: 3}
+        counts[agreed] = counts.get(agreed, 0) + 1
+    assert counts == {True: 201, False: 11, None: 3}
 
 
 @pytest.mark.parametrize("name, count", [("drop_dev_sample", 215), ("drop_contrast_sets_test", 947)])

@@ -1,4 +1,4 @@
-"""The released boxes and programs: what comes in, what is mended, and that they go out without loss."""
+"""The released boxes and programs come in mended and go out without loss."""
 
 import csv
 import io
@@ -82,7 +82,7 @@ class Files:
             }
             for number in ("7-1-0", "8-1-0", "9-1-0")
         ]
-        self.examples.write_text("".join(json.dumps(one) + "\n" for one in examples))
+        self.examples.write_text("".join(json.dumps(example) + "\n" for example in examples))
 
     def write(self, content: list[list[str]]) -> None:
         columns = [
@@ -131,7 +131,7 @@ def test_it_works(files: Files):
     assert item.gold is not None
     assert item.gold.problem is None
     find, chosen, count = (item.gold.layers[node] for node in (3, 6, 2))
-    assert [(one.id, one.image, one.box) for one in find.objects if isinstance(one, Box)] == [
+    assert [(mark.id, mark.image, mark.box) for mark in find.objects if isinstance(mark, Box)] == [
         ("m3-0-0", 0, (0.1, 0.2, 0.4, 0.6)),
         ("m3-0-1", 0, (0.5, 0.25, 0.625, 1.0)),
         ("m3-1-0", 1, (0.5, 0.25, 0.625, 1.0)),
@@ -170,13 +170,11 @@ def test_boxes_that_somebody_changed_are_written_anew_in_every_equal_step(files:
 
 
 def test_steps_without_rows_get_some_when_they_are_annotated(files: Files):
-    files.write(rows({place: text for place, text in DRAWN.items() if place[0] == 3}))
+    files.write(rows({key: text for key, text in DRAWN.items() if key[0] == 3}))
     (item,) = files.read()
     item = changed(item, {6: Layer(state="done", objects=(Chosen(id="x", ref="m3-1-0"),))})
     added = {(6, 1): cell(B)}
-    files.write(
-        rows({place: text for place, text in (DRAWN | added).items() if place[0] == 3 or place == (6, 1)})
-    )
+    files.write(rows({key: text for key, text in (DRAWN | added).items() if key[0] == 3 or key == (6, 1)}))
     (again,) = Files.read(files)
     assert again.gold.layers[6].objects == (Chosen(id="m6-1-0", ref="m3-1-0"),)
     assert files.again([item]).count(b"filter[black]") == 2  # both images
@@ -200,30 +198,30 @@ def test_a_program_that_somebody_found_wrong_is_flagged(files: Files, problem: P
 
 def test_items_made_here_go_out_and_come_back(files: Files):
     (old,) = files.read()
-    made = box_item(
+    created = box_item(
         program="and(exist(find[dogs]), equal(count(filter[black](find[dogs])), 1[a]))",
         gold=None,
         annotations=[],
     )
-    assert write_faithful_nmn([made], files.boxes, files.programs, files.examples) == 0
+    assert write_faithful_nmn([created], files.boxes, files.programs, files.examples) == 0
     layers = {
         2: Layer(state="done", objects=(Box(id="a", image=0, box=(0.25, 0.125, 0.5, 0.875)),
                                         Box(id="b", image=1, box=(0.0, 0.0, 1.0, 0.111111)))),
         5: Layer(state="done", objects=(Chosen(id="c", ref="b"),)),
     }  # fmt: skip
-    made = made.model_copy(update={"gold": Document(layers=layers)})
-    assert write_faithful_nmn([old, made], files.boxes, files.programs, files.examples) == 2
+    created = created.model_copy(update={"gold": Document(layers=layers)})
+    assert write_faithful_nmn([old, created], files.boxes, files.programs, files.examples) == 2
     first, second = files.read()
     assert first.model_copy(update={"extra": {}}) == old.model_copy(update={"extra": {}})
-    assert (second.program, second.text, second.answer) == (made.program, made.text, True)
+    assert (second.program, second.text, second.answer) == (created.program, created.text, True)
     assert [cells[1] for _, cells in second.extra["faithful_nmn"]["rows"]] == ["51"] * 8
-    program = parse_record_program(made)
+    program = parse_record_program(created)
 
     def drawn(item: ItemRecord) -> dict[int, list[Any]]:
-        found = resolve_references(item.gold, program).items()
-        return {node: [(one.image, one.box) for one in objects] for node, objects in found}
+        shapes = resolve_references(item.gold, program).items()
+        return {node: [(shape.image, shape.box) for shape in objects] for node, objects in shapes}
 
-    assert drawn(second) == drawn(made) | {4: []}  # the count's layer
+    assert drawn(second) == drawn(created) | {4: []}  # the count's layer
 
 
 def test_items_that_the_format_cannot_hold_are_refused(files: Files):
@@ -260,20 +258,20 @@ def test_what_is_mended_is_reported(
     item, findings = files.mended(rows(DRAWN | changes))
     assert findings.count(kind) == count
     if boxes is not None:
-        assert [one.box for one in item.gold.layers[3].objects if one.image == 0] == boxes
+        assert [mark.box for mark in item.gold.layers[3].objects if mark.image == 0] == boxes
 
 
 def test_of_a_cell_given_again_the_last_counts(files: Files):
     item, findings = files.mended([*rows(), row(3, 0, cell(B)), row(3, 1, cell(B))])
-    assert [one.box for one in item.gold.layers[3].objects] == [(0.5, 0.25, 0.625, 1.0)] * 2
+    assert [mark.box for mark in item.gold.layers[3].objects] == [(0.5, 0.25, 0.625, 1.0)] * 2
     assert (findings.count(gold.AGAIN), findings.count(gold.AGAIN_OTHERWISE)) == (1, 1)
     assert "line 10" in str(findings)
 
 
 def test_a_box_that_is_not_below_is_kept_with_a_reason(files: Files):
     item, _ = files.mended(rows(DRAWN | {(6, 0): cell(A, ("0.1", "0.2", "0.3", "0.3"))}))
-    known, new = item.gold.layers[6].objects
-    assert isinstance(known, Chosen)
+    chosen, new = item.gold.layers[6].objects
+    assert isinstance(chosen, Chosen)
     assert isinstance(new, Box)
     assert "equals no box" in new.reason
 
@@ -289,9 +287,9 @@ def test_empty_columns_behind_and_rows_of_no_cell_are_taken(files: Files):
 def test_flagged_examples_are_left_out_and_go_out_again(files: Files):
     wrong = rows(number=51, identifier="dev-8-1-0")
     wrong[2][0] = "1"
-    kept = rows(number=52, identifier="dev-9-1-0")
-    kept[0][0] = "1 (a reason)"
-    files.write([*wrong[:3], *kept, *wrong[3:]])
+    with_reason = rows(number=52, identifier="dev-9-1-0")
+    with_reason[0][0] = "1 (a reason)"
+    files.write([*wrong[:3], *with_reason, *wrong[3:]])
     findings = Findings()
     (item,) = files.read(findings)
     assert item.external_id == "dev-9-1-0"
@@ -408,12 +406,15 @@ def test_the_release_goes_out_byte_for_byte(split: str, tmp_path: Path):
 
 
 def test_the_released_gold_contradicts_the_label_in_61_of_680():
-    """Boxes count wherever they were drawn, as in the paper; 7 programs that intersect are left aside."""
-    found: dict[object, int] = {}
+    """Boxes count wherever they were drawn, as in the paper.
+
+    7 programs that intersect are left aside.
+    """
+    counts: dict[object, int] = {}
     for item in released("test") + released("dev"):
         program = parse_record_program(item)
         outputs = {
-            node: [FoundBox(one.image, one.box) for one in objects]
+            node: [FoundBox(shape.image, shape.box) for shape in objects]
             for node, objects in resolve_references(item.gold, program).items()
         }
         value = (
@@ -421,5 +422,5 @@ def test_the_released_gold_contradicts_the_label_in_61_of_680():
             if "intersect" in item.program
             else run(program, outputs, as_drawn=True).value == item.answer
         )
-        found[value] = found.get(value, 0) + 1
-    assert found == {True: 619, False: 61, "intersect": 7}
+        counts[value] = counts.get(value, 0) + 1
+    assert counts == {True: 619, False: 61, "intersect": 7}

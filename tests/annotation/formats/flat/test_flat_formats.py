@@ -1,4 +1,7 @@
-"""Formats that are written only: what they say, read back by their own rules, is what the items say."""
+"""Formats that are only written say what the items say.
+
+The tests read them back by the formats' own rules.
+"""
 
 import json
 import re
@@ -19,13 +22,13 @@ from tests.annotation.formats.records import PASSAGE, box_item, box_items, passa
 
 
 def places(item: ItemRecord) -> list[Any]:
-    """Who, which step, and which place, for every object of an item."""
+    """Return the annotator, step and place of every object of an item."""
     return [
-        (source.annotator, each.node.index, each.shape.image, each.shape.box)
-        if isinstance(each.shape, Box)
-        else (source.annotator, each.node.index, *each.shape.span)
+        (source.annotator, statement.node.index, statement.shape.image, statement.shape.box)
+        if isinstance(statement.shape, Box)
+        else (source.annotator, statement.node.index, *statement.shape.span)
         for source in list_sources(item)
-        for each in list_statements(item, source.document)
+        for statement in list_statements(item, source.document)
     ]
 
 
@@ -41,7 +44,7 @@ def w3c(folder: Path, items: list[ItemRecord]) -> list[dict[str, Any]]:
 
 
 def body(annotation: dict[str, Any], purpose: str) -> str | None:
-    return next((one["value"] for one in annotation["body"] if one["purpose"] == purpose), None)
+    return next((part["value"] for part in annotation["body"] if part["purpose"] == purpose), None)
 
 
 def w3c_place(annotation: dict[str, Any], item: ItemRecord) -> Any:
@@ -63,32 +66,32 @@ def w3c_place(annotation: dict[str, Any], item: ItemRecord) -> Any:
 
 def test_w3c_annotations_say_who_what_and_when(tmp_path: Path):
     item = box_item()
-    found = w3c(tmp_path, [item])
-    assert [w3c_place(one, item) for one in found] == places(item)
-    gold, annotation = found[0], found[4]
+    annotations = w3c(tmp_path, [item])
+    assert [w3c_place(entry, item) for entry in annotations] == places(item)
+    gold, annotation = annotations[0], annotations[4]
     assert gold["target"]["selector"]["value"] == "xywh=percent:10,20,20,70"
     assert body(gold, "tagging") == "find “dogs”"
     assert body(gold, "assessing") == "gold"
     assert (annotation["created"], annotation["modified"]) == ("2026-03-01T09:00:30Z", "2026-03-01T09:04:00Z")
     assert (annotation["revision"], annotation["status"]) == (7, "submitted")
-    chosen, new = found[2], found[3]
-    linked = next(one["source"] for one in chosen["body"] if one["purpose"] == "linking")
+    chosen, new = annotations[2], annotations[3]
+    linked = next(part["source"] for part in chosen["body"] if part["purpose"] == "linking")
     assert linked == gold["id"]
     assert body(new, "commenting") == "not found below"
-    assert len({one["id"] for one in found}) == len(found)
+    assert len({entry["id"] for entry in annotations}) == len(annotations)
 
 
 @unhurried
 @given(box_items())
 def test_w3c_boxes_are_those_of_the_item(tmp_path_factory: pytest.TempPathFactory, item: ItemRecord):
-    assert [w3c_place(one, item) for one in w3c(tmp_path_factory.mktemp("w3c"), [item])] == places(item)
+    assert [w3c_place(entry, item) for entry in w3c(tmp_path_factory.mktemp("w3c"), [item])] == places(item)
 
 
 @unhurried
 @given(passages)
 def test_w3c_spans_are_those_of_the_item(tmp_path_factory: pytest.TempPathFactory, passage: str):
     item = span_item(passage=passage)
-    assert [w3c_place(one, item) for one in w3c(tmp_path_factory.mktemp("w3c"), [item])] == places(item)
+    assert [w3c_place(entry, item) for entry in w3c(tmp_path_factory.mktemp("w3c"), [item])] == places(item)
 
 
 def test_w3c_without_annotations_is_an_empty_page(tmp_path: Path):
@@ -115,8 +118,8 @@ def brat_document(
             assert not any(character in "\r\n" for start, end in ends for character in text[start:end])
             spans[name] = (int(kind[1:].split("-")[0]), ends[0][0], ends[-1][1])
         elif name[0] == "R":
-            kind, one, other = what.split(" ")
-            relations.append((kind, one.removeprefix("Arg1:"), other.removeprefix("Arg2:")))
+            kind, first, second = what.split(" ")
+            relations.append((kind, first.removeprefix("Arg1:"), second.removeprefix("Arg2:")))
         else:
             notes[what.removeprefix("AnnotatorNotes ")] = rest[0]
     return text, spans, relations, notes
@@ -181,10 +184,13 @@ def parquet(folder: Path, items: list[ItemRecord]) -> list[dict[str, Any]]:
 
 
 def documents(rows: list[dict[str, Any]]) -> dict[int | None, Any]:
-    """The documents that the rows of an item say, as JSON, by the number of the annotation."""
-    found: dict[int | None, Any] = {}
+    """Return the documents that the rows of an item say, as JSON.
+
+    Their keys are the numbers of the annotations.
+    """
+    by_number: dict[int | None, Any] = {}
     for row in rows:
-        document = found.setdefault(row["annotation"], {"layers": {}, "problem": None})
+        document = by_number.setdefault(row["annotation"], {"layers": {}, "problem": None})
         if row["problem"] is not None:
             document["problem"] = {"kind": row["problem"], "node": row["node"], "note": row["note"]}
             continue
@@ -197,21 +203,23 @@ def documents(rows: list[dict[str, Any]]) -> dict[int | None, Any]:
         if row["ref"] is not None:
             layer["objects"].append({"id": row["object"], "ref": row["ref"]})
             continue
-        one = {"id": row["object"], "links": row["links"], "reason": row["reason"] or ""}
+        mark = {"id": row["object"], "links": row["links"], "reason": row["reason"] or ""}
         if row["kind"] == "boxes":
-            one |= {"image": row["image"], "box": [row[edge] for edge in ("left", "top", "right", "bottom")]}
+            mark |= {"image": row["image"], "box": [row[edge] for edge in ("left", "top", "right", "bottom")]}
         else:
-            one |= {"span": [row["start"], row["end"]], "tokens": [row["token_start"], row["token_end"]]}
-            one |= {"quote": row["quote"]}
-        layer["objects"].append(one)
-    return found
+            mark |= {"span": [row["start"], row["end"]], "tokens": [row["token_start"], row["token_end"]]}
+            mark |= {"quote": row["quote"]}
+        layer["objects"].append(mark)
+    return by_number
 
 
 @pytest.mark.parametrize("item", [box_item(), span_item()])
 def test_the_table_says_all_that_the_documents_say(tmp_path: Path, item: ItemRecord):
     rows = parquet(tmp_path, [item])
-    found = {number: Document.model_validate(document) for number, document in documents(rows).items()}
-    assert found == {None: item.gold} | {number: one.document for number, one in enumerate(item.annotations)}
+    returned = {number: Document.model_validate(document) for number, document in documents(rows).items()}
+    assert returned == {None: item.gold} | {
+        number: annotation.document for number, annotation in enumerate(item.annotations)
+    }
 
 
 @unhurried
@@ -242,8 +250,12 @@ def test_an_item_of_which_nothing_is_said_has_no_rows(tmp_path: Path):
 
 def test_statements_follow_references(tmp_path: Path):
     chosen = next(
-        each for each in list_statements(box_item(), box_item().gold) if isinstance(each.object, Chosen)
+        statement
+        for statement in list_statements(box_item(), box_item().gold)
+        if isinstance(statement.object, Chosen)
     )
     assert isinstance(chosen.shape, Box)
     assert chosen.shape.id == "a"
-    assert all(isinstance(each.shape, Span) for each in list_statements(span_item(), span_item().gold))
+    assert all(
+        isinstance(statement.shape, Span) for statement in list_statements(span_item(), span_item().gold)
+    )

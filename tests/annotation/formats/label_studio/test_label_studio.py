@@ -1,4 +1,7 @@
-"""Label Studio tasks: ours come back whole, those of others with what they hold besides."""
+"""Our Label Studio tasks come back whole.
+
+Those of others keep what they hold besides.
+"""
 
 import json
 from pathlib import Path
@@ -38,8 +41,8 @@ def test_items_without_program_or_gold_come_back(tmp_path: Path):
 @unhurried
 @given(box_items())
 def test_any_boxes_come_back(tmp_path_factory: pytest.TempPathFactory, item: ItemRecord):
-    (found,) = again(tmp_path_factory.mktemp("ls"), [item])
-    assert same(found, item)
+    (returned,) = again(tmp_path_factory.mktemp("ls"), [item])
+    assert same(returned, item)
 
 
 @unhurried
@@ -135,14 +138,14 @@ def test_what_an_item_has_no_place_for_goes_out_again(tmp_path: Path):
     assert item.annotations[0].annotator == "cleo@example.org"
     write_label_studio([item], tmp_path / "out.json")
     (out,) = json.loads((tmp_path / "out.json").read_text())
-    given = task(box(), choice, relation)
+    original = task(box(), choice, relation)
     assert (out["id"], out["project"], out["predictions"]) == (7, 3, [{"score": 0.5}])
-    assert out["data"] == given["data"] | {"external_id": "7"}
+    assert out["data"] == original["data"] | {"external_id": "7"}
     (annotation,) = out["annotations"]
     for key in ("id", "completed_by", "lead_time"):
-        assert annotation[key] == given["annotations"][0][key]
+        assert annotation[key] == original["annotations"][0][key]
     assert annotation["created_at"] == "2026-01-02T03:04:05.600000Z"
-    (written,) = [one for one in annotation["result"] if one.get("from_name") == "m2"]
+    (written,) = [entry for entry in annotation["result"] if entry.get("from_name") == "m2"]
     assert close(written, box())
     assert choice in annotation["result"]
     assert relation in annotation["result"]
@@ -161,7 +164,7 @@ def test_boxes_of_choosing_steps_become_references_where_they_equal_one_below(tm
 def test_equal_steps_share_their_boxes(tmp_path: Path):
     findings = Findings()
     (item,) = read(tmp_path, task(box(), box("r2", "m5"), box("r3", "m5", x=11)), findings=findings)
-    assert [one.id for one in objects(item, 2)] == ["r1", "r3"]
+    assert [mark.id for mark in objects(item, 2)] == ["r1", "r3"]
     assert findings.count(references.TWICE) == 1
 
 
@@ -179,16 +182,16 @@ def test_a_rotated_box_becomes_the_upright_one_around_it(
 ):
     findings = Findings()
     (item,) = read(tmp_path, task(box(rotation=rotation)), findings=findings)
-    (one,) = objects(item, 2)
-    assert one.box == pytest.approx(expected)
+    (mark,) = objects(item, 2)
+    assert mark.box == pytest.approx(expected)
     assert findings.count(results.ROTATED) == 1
 
 
 def test_boxes_at_the_edge_are_mended(tmp_path: Path):
     findings = Findings()
     (item,) = read(tmp_path, task(box(x=-0.1, width=20), box("r2", width=0)), findings=findings)
-    (one,) = objects(item, 2)
-    assert one.box == pytest.approx((0.0, 0.2, 0.199, 0.6))
+    (mark,) = objects(item, 2)
+    assert mark.box == pytest.approx((0.0, 0.2, 0.199, 0.6))
     assert (findings.count(PAST_THE_EDGE), findings.count(NO_AREA)) == (1, 1)
 
 
@@ -197,8 +200,8 @@ def test_offsets_in_utf_16_are_counted_again(tmp_path: Path):
     findings = Findings()
     unit = len("👩\u200d👩\u200d👧 ".encode("utf-16-le")) // 2
     (item,) = read(tmp_path, text_task(stretch(unit, unit + 3, "won"), passage=passage), findings=findings)
-    (one,) = objects(item, 0)
-    assert (one.quote, one.span) == ("won", (6, 9))
+    (mark,) = objects(item, 0)
+    assert (mark.quote, mark.span) == ("won", (6, 9))
     assert findings.count(results.UTF_16) == 1
 
 
@@ -206,16 +209,16 @@ def test_white_space_around_a_span_is_left_out(tmp_path: Path):
     findings = Findings()
     passage = "It\r\nwon\u00a0twice"
     (item,) = read(tmp_path, text_task(stretch(2, 8, "\\nwon "), passage=passage), findings=findings)
-    (one,) = objects(item, 0)
-    assert isinstance(one, Span)
-    assert (one.quote, one.tokens) == ("won", (1, 2))
+    (mark,) = objects(item, 0)
+    assert isinstance(mark, Span)
+    assert (mark.quote, mark.tokens) == ("won", (1, 2))
     assert findings.count(results.TRIMMED) == 1
 
 
 def test_ids_that_cannot_be_used_are_renamed(tmp_path: Path):
     findings = Findings()
     (item,) = read(tmp_path, task(box("a b"), box("r1", x=1), box("r1", x=2)), findings=findings)
-    assert [one.id for one in objects(item, 2)] == ["r.0", "r1", "r1.0"]
+    assert [mark.id for mark in objects(item, 2)] == ["r.0", "r1", "r1.0"]
     assert findings.count(reader.RENAMED) == 2
 
 
@@ -237,7 +240,7 @@ def test_ground_truth_is_gold_and_a_second_one_is_not(tmp_path: Path):
     (item,) = read(
         tmp_path, task(annotations=[true, other | {"was_cancelled": True}, true]), findings=findings
     )
-    assert [one.status for one in item.annotations] == ["skipped", "submitted"]
+    assert [annotation.status for annotation in item.annotations] == ["skipped", "submitted"]
     assert item.gold.layers[2].objects == item.annotations[1].document.layers[2].objects
     assert findings.count(reader.SECOND_GOLD) == 1
 

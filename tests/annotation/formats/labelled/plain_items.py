@@ -1,4 +1,4 @@
-"""Items of plain tasks with any marks and answers, and their way through a format."""
+"""Draw items of plain tasks, and write and read them in a format."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ def text_items(
     people: bool = False,
     name: str = "text-1",
 ) -> ItemRecord:
-    """Texts with any spans and classes; ``apart`` keeps spans from overlapping."""
+    """Draw a text with any spans and classes.
+
+    ``apart`` keeps spans from overlapping.
+    """
     passage, task = draw(passages), text_task(labels)
     tokens = tokenize(passage)
 
@@ -60,33 +63,35 @@ def text_items(
             stretches += draw(st.lists(st.sampled_from(stretches), max_size=2))
             stretches.append((edges[0], edges[-1]))
         drawn = []
-        for place, (first, beyond) in enumerate(stretches):
+        for index, (first, beyond) in enumerate(stretches):
             start, end = tokens[first][0], tokens[beyond - 1][1]
             if not whole_tokens and end - start > 2 and draw(st.booleans()):
                 start, end = trim_stretch(start + 1, end, passage)
             try:
-                span = build_span(f"s{place}", start, end, passage, tokens)
+                span = build_span(f"s{index}", start, end, passage, tokens)
             except ValueError:
                 continue  # the rest begins between two tokens
             drawn.append({**span.model_dump(), "label": draw(st.sampled_from(labels))})
         chosen = draw(st.lists(st.sampled_from(["yes", "no", "maybe"]), unique=True, max_size=classes))
-        values = [{"id": f"m2-{place}", "value": value} for place, value in enumerate(chosen)]
+        values = [{"id": f"m2-{index}", "value": value} for index, value in enumerate(chosen)]
         layers = {
             "1": {"state": "done" if drawn else "nothing", "objects": drawn},
             "2": {"state": "done" if values else "nothing", "objects": values},
         }
         return Document.model_validate({"layers": layers})
 
-    annotations = [{"annotator": each, "document": document()} for each in ("ann", "bo-ü")] if people else []
-    given: dict[str, Any] = {
+    annotations = (
+        [{"annotator": annotator, "document": document()} for annotator in ("ann", "bo-ü")] if people else []
+    )
+    fields: dict[str, Any] = {
         "external_id": name,
         "kind": "spans",
         "program": task.text,
         "text": "",
         "passage": passage,
     }
-    given |= {"tokens": tokens, "gold": document(), "annotations": annotations}
-    return check_record(ItemRecord.model_validate(given))
+    fields |= {"tokens": tokens, "gold": document(), "annotations": annotations}
+    return check_record(ItemRecord.model_validate(fields))
 
 
 @st.composite
@@ -104,16 +109,16 @@ def image_items(draw: st.DrawFn, *, name: str = "folder a/ü 1.png", people: boo
             )
         )
         objects = [
-            {"id": f"o{place}", "image": 0, "box": [min(x, u), min(y, v), max(x, u), max(y, v)],
+            {"id": f"o{index}", "image": 0, "box": [min(x, u), min(y, v), max(x, u), max(y, v)],
              "label": draw(st.sampled_from(LABELS))}
-            for place, (x, y, u, v) in enumerate(drawn)
+            for index, (x, y, u, v) in enumerate(drawn)
         ]  # fmt: skip
         layers = {"1": {"state": "done" if objects else "nothing", "objects": objects}}
         return Document.model_validate({"layers": layers})
 
     sizes = st.integers(1, 5000)
     image = {"name": name, "width": draw(sizes), "height": draw(sizes)}
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "external_id": name,
         "kind": "boxes",
         "program": task.text,
@@ -121,7 +126,7 @@ def image_items(draw: st.DrawFn, *, name: str = "folder a/ü 1.png", people: boo
         "images": [image],
     }
     annotations = [{"annotator": "ann", "document": document()}] if people else []
-    return check_record(ItemRecord.model_validate(given | {"gold": document(), "annotations": annotations}))
+    return check_record(ItemRecord.model_validate(fields | {"gold": document(), "annotations": annotations}))
 
 
 def written(name: str, records: Iterable[ItemRecord], folder: Path, findings: Findings | None = None) -> Path:

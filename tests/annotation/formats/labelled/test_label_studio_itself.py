@@ -56,19 +56,22 @@ def gold(name: str, task: str, kind: Kind) -> Document:
 
 
 def values(document: Document, node: int) -> list[Any]:
-    return [each.value for each in document.layers[node].objects if hasattr(each, "value")]
+    return [answer.value for answer in document.layers[node].objects if hasattr(answer, "value")]
 
 
 def test_texts_come_back() -> None:
     document = gold("texts.json", TEXTS, "spans")
     marks: list[Any] = list(document.layers[1].objects)
-    assert [(each.id, each.span, each.quote, each.label, each.answers) for each in marks] == [
+    assert [(mark.id, mark.span, mark.quote, mark.label, mark.answers) for mark in marks] == [
         ("a", (0, 3), "Ada", "Person", {"Certainty": ("sure",), "Fame": (4,), "Why": ("A name.",)}),
         ("b", (15, 21), "London", "Place", {"Certainty": ("unsure",)}),
         ("c", (29, 31), "Bo", "Person", {"Certainty": ("sure",)}),
     ]
-    links = [each for each in document.layers[2].objects if isinstance(each, Relation)]
-    assert [(each.ends, each.label) for each in links] == [(("a", "b"), "lives in"), (("c", "a"), "knows")]
+    links = [relation for relation in document.layers[2].objects if isinstance(relation, Relation)]
+    assert [(relation.ends, relation.label) for relation in links] == [
+        (("a", "b"), "lives in"),
+        (("c", "a"), "knows"),
+    ]
     assert [values(document, node) for node in range(3, 7)] == [
         ["Science"], ["calm", "grave"], [3], ["Two lines,\none comment."],
     ]  # fmt: skip
@@ -76,8 +79,8 @@ def test_texts_come_back() -> None:
 
 def test_images_come_back() -> None:
     document = gold("images.json", IMAGES, "boxes")
-    marks: list[Any] = [each for node in range(1, 5) for each in document.layers[node].objects]
-    assert [(type(each).__name__, each.label) for each in marks] == [
+    marks: list[Any] = [mark for node in range(1, 5) for mark in document.layers[node].objects]
+    assert [(type(mark).__name__, mark.label) for mark in marks] == [
         ("Box", "Dog"), ("Polygon", "Lake"), ("Ellipse", "Ball"), ("KeyPoint", "Nose"),
     ]  # fmt: skip
     box, polygon, ellipse, point = marks

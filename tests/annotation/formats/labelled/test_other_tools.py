@@ -1,4 +1,7 @@
-"""Files as other tools write them: what comes in, what is mended, and what is refused with its place."""
+"""Files as other tools write them are read, mended or refused.
+
+Refusals name the place in the file.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,9 @@ def task_of(data: dict[str, Any], *results: dict[str, Any], **more: Any) -> dict
     return {"id": 7, "data": data, "annotations": [annotation | more], "predictions": []}
 
 
-def one(folder: Path, name: str, content: object, suffix: str = ".json", **options: Any) -> ItemRecord:
+def read_record(
+    folder: Path, name: str, content: object, suffix: str = ".json", **options: Any
+) -> ItemRecord:
     path = folder / f"file{suffix}"
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     [record] = read(name, path, **options)
@@ -86,9 +91,9 @@ def test_the_paths_of_a_taxonomy_are_nested_labels(tmp_path: Path) -> None:
 def test_the_quote_decides_between_code_points_and_utf_16(tmp_path: Path) -> None:
     text, findings = "🏆🏆 Ada won.", Findings()
     units = result("labels", {"start": 5, "end": 8, "text": "Ada", "labels": ["Person"]})
-    record = one(tmp_path, "labelstudio", [task_of({"text": text}, units)], findings=findings)
+    record = read_record(tmp_path, "labelstudio", [task_of({"text": text}, units)], findings=findings)
     points = result("labels", {"start": 3, "end": 6, "text": "Ada", "labels": ["Person"]})
-    same = one(tmp_path, "labelstudio", [task_of({"text": text}, points)])
+    same = read_record(tmp_path, "labelstudio", [task_of({"text": text}, points)])
     assert spans_of(record, record.gold) == spans_of(same, same.gold)
     assert findings.count(UTF_16) == 1
 
@@ -98,7 +103,7 @@ def test_a_rotated_box_is_reported_and_its_size_is_that_of_the_file(tmp_path: Pa
     size = {"original_width": 200, "original_height": 100}
     findings = Findings()
     drawn = result("rectanglelabels", value, **size)
-    record = one(
+    record = read_record(
         tmp_path, "labelstudio", [task_of({"image": "/data/upload/1/a1b2c3d4-dog.png"}, drawn)],
         kind="boxes", findings=findings,
     )  # fmt: skip
@@ -132,9 +137,9 @@ def test_what_has_no_place_is_left_out_and_counted(tmp_path: Path) -> None:
     ]  # fmt: skip
     task, findings = task_of({"image": "dog.png"}, *results), Findings()
     task["predictions"] = [{"result": []}]
-    record = one(tmp_path, "labelstudio", [task], kind="boxes", findings=findings)
+    record = read_record(tmp_path, "labelstudio", [task], kind="boxes", findings=findings)
     assert [label for _layer, label, _box in boxes_of(record, record.gold)] == ["Cat", "Dog"]
-    assert {kind: each.count for kind, each in findings.mended.items()} == {
+    assert {kind: repair.count for kind, repair in findings.mended.items()} == {
         mark_positions.OTHER_SHAPES: 1,
         items.DANGLING: 1,
         entries.NO_LABEL: 1,
@@ -155,7 +160,7 @@ PRODIGY = {
 
 def test_doccano_lines_have_spans_or_classes(tmp_path: Path) -> None:
     findings = Findings()
-    record = one(tmp_path, "doccano", DOCCANO, ".jsonl", findings=findings)
+    record = read_record(tmp_path, "doccano", DOCCANO, ".jsonl", findings=findings)
     assert [mark[2:] for mark in spans_of(record, record.gold)] == [("Ada", "PER"), ("Rome", "LOC")]
     assert (record.extra, findings.count(entries.KEPT)) == ({"fields": {"source": "web"}}, 1)
     classes = '{"id": 1, "text": "a", "label": ["good"]}\n{"id": 2, "text": "b", "label": ["bad", "good"]}\n'
@@ -169,16 +174,16 @@ def test_doccano_lines_have_spans_or_classes(tmp_path: Path) -> None:
         "text": "Ada",
         "entities": [{"id": 9, "label": "PER", "start_offset": 0, "end_offset": 3}],
     }
-    [mark] = spans_of(record := one(tmp_path, "doccano", entities, ".jsonl"), record.gold)
+    [mark] = spans_of(record := read_record(tmp_path, "doccano", entities, ".jsonl"), record.gold)
     assert mark[2:] == ("Ada", "PER")
 
 
 def test_prodigy_lines_of_one_task_become_one_item(tmp_path: Path) -> None:
     other = PRODIGY | {"_annotator_id": "bo", "spans": []}
     rejected = PRODIGY | {"_annotator_id": "cy", "answer": "reject"}
-    text = "".join(json.dumps(each) + "\n" for each in (PRODIGY, other, rejected))
-    record = one(tmp_path, "prodigy", text, ".jsonl")
-    assert (record.gold, [each.annotator for each in record.annotations]) == (None, ["ann", "bo"])
+    text = "".join(json.dumps(task) + "\n" for task in (PRODIGY, other, rejected))
+    record = read_record(tmp_path, "prodigy", text, ".jsonl")
+    assert (record.gold, [annotation.annotator for annotation in record.annotations]) == (None, ["ann", "bo"])
     assert spans_of(record, record.annotations[0].document) == [("Entities", (0, 3), "Ada", "PER")]
     assert record.tokens == ((0, 3), (4, 8))
 
@@ -199,7 +204,7 @@ CONLL = (
     ],
 )
 def test_tags_of_all_schemes_are_read(tmp_path: Path, tags: list[str], runs: list[tuple[int, int]]) -> None:
-    text = "".join(f"w{place}\t{tag}\n" for place, tag in enumerate(tags))
+    text = "".join(f"w{index}\t{tag}\n" for index, tag in enumerate(tags))
     path = tmp_path / "a.conll"
     path.write_text(text)
     [record] = read("conll", path, task=text_task(("A", "B")))
@@ -227,7 +232,7 @@ def test_brat_folders_are_read(tmp_path: Path) -> None:
         ("Ada", "PER"),
         ("Ada won in Rome", "LOC"),
     ]
-    counts = {kind: each.count for kind, each in findings.mended.items()}
+    counts = {kind: repair.count for kind, repair in findings.mended.items()}
     assert counts == {brat.APART: 1, entries.ATTRIBUTES: 1, entries.ABOUT_A_MARK: 1}
     task = LabelTask.model_validate_json(record.program)
     assert [(layer.type, layer.names) for layer in task.layers] == [
@@ -235,7 +240,7 @@ def test_brat_folders_are_read(tmp_path: Path) -> None:
         ("relations", ("In",)),
     ]
     assert record.gold is not None
-    assert [each.ends for each in record.gold.layers[2].objects] == [("T1", "T2")]  # type: ignore[union-attr]
+    assert [relation.ends for relation in record.gold.layers[2].objects] == [("T1", "T2")]  # type: ignore[union-attr]
 
 
 COCO = {
@@ -259,7 +264,7 @@ def test_coco_keeps_info_and_licenses_and_all_categories(tmp_path: Path) -> None
     again = json.loads(written("coco", records, tmp_path).read_text())
     assert (again["info"], again["licenses"]) == (COCO["info"], COCO["licenses"])
     assert again["images"][0]["license"] == 1
-    assert [each["name"] for each in again["categories"]] == ["dog", "brush"]
+    assert [category["name"] for category in again["categories"]] == ["dog", "brush"]
     assert again["annotations"][0]["bbox"] == [10, 5, 20, 10]
 
 
@@ -273,14 +278,14 @@ def test_coco_keeps_labels_inside_others(tmp_path: Path) -> None:
         ("b", "a"),
     )
     categories = [
-        {"id": 18 + place, "name": name, "supercategory": above} for place, (name, above) in enumerate(names)
+        {"id": 18 + index, "name": name, "supercategory": above} for index, (name, above) in enumerate(names)
     ]
     path = tmp_path / "a.json"
     path.write_text(json.dumps(COCO | {"categories": categories}))
     records = read("coco", path, kind="boxes")
     nested = [("animal", ""), ("dog", "animal"), ("puppy", "dog"), ("brush", ""), ("a", ""), ("b", "")]
-    for each in (*records, *read("coco", written("coco", records, tmp_path), kind="boxes")):
-        [layer] = LabelTask.model_validate_json(each.program).layers
+    for record in (*records, *read("coco", written("coco", records, tmp_path), kind="boxes")):
+        [layer] = LabelTask.model_validate_json(record.program).layers
         assert [(label.name, label.parent) for label in layer.labels] == nested
 
 
@@ -296,7 +301,7 @@ CVAT = """<annotations><version>1.1</version><image id="0" name="a.jpg" width="1
 @pytest.mark.parametrize(("name", "text", "lost"), [("voc", VOC, 0), ("cvat", CVAT, 1)])
 def test_xml_files_are_read(tmp_path: Path, name: str, text: str, lost: int) -> None:
     findings = Findings()
-    record = one(tmp_path, name, text, ".xml", kind="boxes", findings=findings)
+    record = read_record(tmp_path, name, text, ".xml", kind="boxes", findings=findings)
     assert boxes_of(record, record.gold) == [("Objects", "dog", (0.1, 0.1, 0.3, 0.3))]
     assert findings.count(mark_positions.OTHER_SHAPES) == lost
 
@@ -330,7 +335,7 @@ def test_exports_count_what_a_format_cannot_hold(tmp_path: Path) -> None:
         "1": {"state": "done", "objects": [mark]},
         "2": {"state": "unsure", "objects": [{"id": "c", "value": "yes"}, {"id": "d", "value": "no"}]},
     }
-    given = {
+    fields = {
         "external_id": "x",
         "kind": "spans",
         "program": text_task(("A",)).text,
@@ -338,10 +343,10 @@ def test_exports_count_what_a_format_cannot_hold(tmp_path: Path) -> None:
         "passage": "Ada",
     }
     record = ItemRecord.model_validate(
-        given | {"tokens": [(0, 3)], "gold": {"layers": gold}, "annotations": [people]}
+        fields | {"tokens": [(0, 3)], "gold": {"layers": gold}, "annotations": [people]}
     )
     written("conll", [record], tmp_path, findings := Findings())
-    assert {kind: each.count for kind, each in findings.mended.items()} == {
+    assert {kind: repair.count for kind, repair in findings.mended.items()} == {
         losses.PEOPLE: 1, losses.CHOICES: 2, losses.STATES: 1, losses.WHOLE_TOKENS: 1,
     }  # fmt: skip
     written("jsonl", [record], tmp_path, findings := Findings())
@@ -352,7 +357,7 @@ def test_exports_count_what_a_format_cannot_hold(tmp_path: Path) -> None:
 def test_an_item_that_nobody_labelled_does_not_come_back_as_gold(form: str, tmp_path: Path) -> None:
     """Its words without tags would say that nothing is marked in them."""
     gold = {"layers": {"1": {"state": "nothing", "objects": []}}}
-    given = {
+    fields = {
         "kind": "spans",
         "program": text_task(("A",)).text,
         "text": "",
@@ -360,8 +365,8 @@ def test_an_item_that_nobody_labelled_does_not_come_back_as_gold(form: str, tmp_
         "tokens": [(0, 3)],
     }
     records = [
-        ItemRecord.model_validate(given | {"external_id": "done", "gold": gold}),
-        ItemRecord.model_validate(given | {"external_id": "open"}),
+        ItemRecord.model_validate(fields | {"external_id": "done", "gold": gold}),
+        ItemRecord.model_validate(fields | {"external_id": "open"}),
     ]
     path = written(form, records, tmp_path, findings := Findings())
     assert findings.mended[losses.UNLABELLED].count == 1
@@ -375,13 +380,13 @@ def test_two_items_with_gold_on_one_image_do_not_overwrite_each_other(form: str,
     gold = {"layers": {"1": {"state": "done", "objects": [mark]}}}
     image = {"name": "a/x.png", "width": 100, "height": 100}
     task = LabelTask.model_validate({"layers": [{"type": "boxes", "name": "Animals", "labels": ["dog"]}]})
-    given = {"kind": "boxes", "program": task.text, "text": "", "images": [image]}
+    fields = {"kind": "boxes", "program": task.text, "text": "", "images": [image]}
     first, second = (
-        ItemRecord.model_validate(given | {"external_id": name, "gold": gold}) for name in ("one", "two")
+        ItemRecord.model_validate(fields | {"external_id": name, "gold": gold}) for name in ("one", "two")
     )
     with pytest.raises(Conflict, match="of another item"):
         written(form, [first, second], tmp_path / "both", Findings())
-    unlabelled = ItemRecord.model_validate(given | {"external_id": "two"})
+    unlabelled = ItemRecord.model_validate(fields | {"external_id": "two"})
     path = written(form, [first, unlabelled], tmp_path / "one", Findings())
     assert any("dog" in file.read_text("utf-8") for file in path.rglob("*.*") if file.is_file())
 
@@ -497,8 +502,10 @@ def test_what_is_wrong_is_refused_with_its_place(
         registry.read(name, Source(path=path, kind=kind, plain=True, findings=findings))
     )
     list(records)
-    assert any(message in str(each) for each in findings.refused), [str(each) for each in findings.refused]
-    refusal = next(each for each in findings.refused if message in str(each))
+    assert any(message in str(refusal) for refusal in findings.refused), [
+        str(refusal) for refusal in findings.refused
+    ]
+    refusal = next(refusal for refusal in findings.refused if message in str(refusal))
     assert refusal.file == str(path)
     assert line is None or refusal.line == line
 

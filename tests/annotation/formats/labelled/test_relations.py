@@ -1,4 +1,4 @@
-"""Relations through the files of other tools: those that hold them, and those that count them."""
+"""Files of other tools hold relations, or count those that they leave out."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def item() -> ItemRecord:
     )
 
 
-def told(document: Document | None, node: int) -> set[tuple[Any, ...]]:
+def list_relations(document: Document | None, node: int) -> set[tuple[Any, ...]]:
     """Return the relations of a layer by the words of their ends."""
     assert document is not None
-    words = {each.id: each.quote for each in document.layers[ENTITIES].objects}  # type: ignore[union-attr]
+    words = {mark.id: mark.quote for mark in document.layers[ENTITIES].objects}  # type: ignore[union-attr]
     return {
-        (each.label, *(words[end] for end in each.ends))  # type: ignore[union-attr]
-        for each in document.layers[node].objects
+        (relation.label, *(words[end] for end in relation.ends))  # type: ignore[union-attr]
+        for relation in document.layers[node].objects
     }
 
 
@@ -58,7 +58,7 @@ def test_relations_come_back(tmp_path: Path, name: str, with_task: bool) -> None
     assert not lost.mended
     assert not findings.mended
     for node in (RELATIONS, SAME):
-        assert told(again.gold, node) == told(item().gold, node)
+        assert list_relations(again.gold, node) == list_relations(item().gold, node)
     layers = LabelTask.model_validate_json(again.program).layers
     assert [layer.directed for layer in layers if layer.type == "relations"] == [True, False]
 
@@ -80,7 +80,7 @@ def test_other_formats_count_what_they_leave_out(tmp_path: Path, name: str) -> N
 def test_directions_of_label_studio_and_relations_without_a_label(tmp_path: Path) -> None:
     path = written("labelstudio", [item()], tmp_path)
     [task] = json.loads(path.read_bytes())
-    results = [each for each in task["annotations"][0]["result"] if each["type"] != "relation"]
+    results = [result for result in task["annotations"][0]["result"] if result["type"] != "relation"]
     bare = {"type": "relation", "from_id": "a", "to_id": "b"}
     results += [
         bare | {"direction": "left"},
@@ -91,9 +91,13 @@ def test_directions_of_label_studio_and_relations_without_a_label(tmp_path: Path
     path.write_text(json.dumps([task | {"annotations": [{"result": results, "ground_truth": True}]}]))
     findings = Findings()
     [again] = read("labelstudio", path, findings=findings)
-    first, second, third = (each.quote for each in again.gold.layers[1].objects)  # type: ignore[union-attr]
+    first, second, third = (mark.quote for mark in again.gold.layers[1].objects)  # type: ignore[union-attr]
     label = entries.BARE_RELATION
-    assert told(again.gold, 2) == {(label, second, first), (label, first, third), (label, third, first)}
+    assert list_relations(again.gold, 2) == {
+        (label, second, first),
+        (label, first, third),
+        (label, third, first),
+    }
     assert findings.count(items.DANGLING) == 1
 
 
@@ -103,9 +107,9 @@ def test_a_project_without_relations_leaves_them_out(tmp_path: Path) -> None:
         findings = Findings()
         path = written(name, [item()], tmp_path)
         if name == "labelstudio":
-            [made] = json.loads(path.read_bytes())
-            made["annotations"][0].pop("touchstone")
-            path.write_text(json.dumps([made]))
+            [exported] = json.loads(path.read_bytes())
+            exported["annotations"][0].pop("touchstone")
+            path.write_text(json.dumps([exported]))
         [again] = read(name, path, task=task, findings=findings)
         assert findings.count(entries.RELATIONS) == 4
         assert len(again.gold.layers[1].objects) == 3  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""Random texts and images through each format and back: the gold stays equal."""
+"""Gold stays equal as random texts and images go through each format."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ def test_texts_come_back_with_equal_gold(tmp_path: Path, name: str, data: st.Dat
         again = back.get(item.external_id)
         if again is None:  # a page of annotations has no item without any
             assert lost.count(EMPTY)
-            assert not any(spans_of(item, each) or classes_of(item, each) for each in documents(item))
+            assert not any(
+                spans_of(item, document) or classes_of(item, document) for document in documents(item)
+            )
             continue
         if name != "webanno":
             assert again.passage == item.passage
@@ -79,23 +81,23 @@ def test_texts_come_back_with_equal_gold(tmp_path: Path, name: str, data: st.Dat
 
 
 def documents(item: ItemRecord) -> list[Any]:
-    return [item.gold, *(each.document for each in item.annotations)]
+    return [item.gold, *(annotation.document for annotation in item.annotations)]
 
 
 def people(item: ItemRecord, *, empty: bool = True) -> dict[str, Any]:
     by_name = {
-        each.annotator: (spans_of(item, each.document), classes_of(item, each.document))
-        for each in item.annotations
+        annotation.annotator: (spans_of(item, annotation.document), classes_of(item, annotation.document))
+        for annotation in item.annotations
     }
-    return {name: found for name, found in by_name.items() if empty or any(found)}
+    return {name: content for name, content in by_name.items() if empty or any(content)}
 
 
 @hurry
 @given(several(lambda key: text_items(name=key, classes=0, labels=WORDS, whole_tokens=True, apart=True)))
 def test_words_and_tags_come_back(tmp_path: Path, items: list[ItemRecord]) -> None:
     back = read("conll", written("conll", items, tmp_path), task=text_task(WORDS))
-    assert [tokens_of(each, each.gold) for each in back] == [tokens_of(each, each.gold) for each in items]
-    assert [each.external_id for each in back] == ["one", "two"]
+    assert [tokens_of(item, item.gold) for item in back] == [tokens_of(item, item.gold) for item in items]
+    assert [item.external_id for item in back] == ["one", "two"]
 
 
 @hurry
@@ -115,16 +117,17 @@ def test_boxes_come_back(tmp_path: Path, name: str, data: st.DataObject) -> None
     path = written(name, items, tmp_path, lost := Findings())
     if lost.count(EMPTY) == len(items):
         return
-    back = {each.external_id: each for each in read(name, path, task=image_task(), kind="boxes")}
+    back = {item.external_id: item for item in read(name, path, task=image_task(), kind="boxes")}
     for item in items:
         if name == "w3c" and item.external_id not in back:
             assert not boxes_of(item, item.gold)
             continue
         again = back[item.external_id]
-        assert [each.name for each in again.images] == [each.name for each in item.images]
+        assert [image.name for image in again.images] == [image.name for image in item.images]
         assert len(boxes_of(again, again.gold)) == len(boxes_of(item, item.gold))
         drawn, redrawn = (
-            {box.label: box.box for _layer, box in list_boxes(each, each.gold)} for each in (item, again)
+            {box.label: box.box for _layer, box in list_boxes(record, record.gold)}
+            for record in (item, again)
         )
         for label, edges in drawn.items():
             assert redrawn[label] == pytest.approx(edges, abs=1e-5)

@@ -34,7 +34,7 @@ def shape_task() -> LabelTask:
 def item() -> ItemRecord:
     """An image with a mark of each shape."""
     layers = {
-        node: {"state": "done", "objects": [{"id": f"m{node}-{at}", "image": 0, **each} for at, each in rows]}
+        node: {"state": "done", "objects": [{"id": f"m{node}-{at}", "image": 0, **mark} for at, mark in rows]}
         for node, rows in ((node, list(enumerate(marks))) for node, marks in MARKS.items())
     }
     record: dict[str, Any] = {
@@ -49,17 +49,17 @@ def item() -> ItemRecord:
 
 def shapes_of(record: ItemRecord) -> dict[type, list[tuple[str, list[float]]]]:
     """Return label and coordinates of each mark, by its type."""
-    found: dict[type, list[tuple[str, list[float]]]] = {}
+    shapes: dict[type, list[tuple[str, list[float]]]] = {}
     for _layer, mark in list_image_marks(record, record.gold):
         edges = list(mark.box)
         if isinstance(mark, Polygon):
             edges = [edge for corner in mark.polygon for edge in corner]
-        found.setdefault(type(mark), []).append((mark.label, edges))
-    return {kind: sorted(marks) for kind, marks in found.items()}
+        shapes.setdefault(type(mark), []).append((mark.label, edges))
+    return {kind: sorted(marks) for kind, marks in shapes.items()}
 
 
 @pytest.mark.parametrize(
-    ("name", "kept"),
+    ("name", "kinds"),
     [
         ("labelstudio", {Polygon, Ellipse, KeyPoint}),
         ("w3c", {Polygon, Ellipse, KeyPoint}),
@@ -69,7 +69,7 @@ def shapes_of(record: ItemRecord) -> dict[type, list[tuple[str, list[float]]]]:
         ("prodigy", {Polygon}),
     ],
 )
-def test_shapes_come_back(tmp_path: Path, name: str, kept: set[type]) -> None:
+def test_shapes_come_back(tmp_path: Path, name: str, kinds: set[type]) -> None:
     lost = Findings()
     path = written(name, [item()], tmp_path, lost)
     for task in (shape_task(), None):
@@ -77,11 +77,11 @@ def test_shapes_come_back(tmp_path: Path, name: str, kept: set[type]) -> None:
             continue  # an ellipse that became a polygon or a box shares the layer
         [again] = read(name, path, task=task, kind="boxes")
         drawn, back = shapes_of(item()), shapes_of(again)
-        for kind in kept:
+        for kind in kinds:
             for label, edges in drawn[kind]:
                 like = [other for same, other in back[kind] if same == label and len(other) == len(edges)]
                 assert like[0] == pytest.approx(edges, abs=1e-5), (name, kind)
-    assert lost.count(losses.POINTS) == (0 if KeyPoint in kept else 2)
+    assert lost.count(losses.POINTS) == (0 if KeyPoint in kinds else 2)
 
 
 def test_pascal_voc_holds_the_boxes_and_says_so(tmp_path: Path) -> None:

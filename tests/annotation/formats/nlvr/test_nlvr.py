@@ -27,14 +27,14 @@ def example(**fields: Any) -> dict[str, Any]:
 
 def written(folder: Path, *examples: dict[str, Any]) -> Path:
     path = folder / "dev.json"
-    path.write_text("".join(json.dumps(one) + "\n" for one in examples))
+    path.write_text("".join(json.dumps(example) + "\n" for example in examples))
     return path
 
 
 def test_it_works(tmp_path: Path):
     (item,) = read_nlvr(Source(written(tmp_path, example())))
     assert (item.external_id, item.program, item.answer) == ("7-0-0", "find[object]", True)
-    assert [(one.id, one.box) for one in item.gold.layers[0].objects] == [
+    assert [(mark.id, mark.box) for mark in item.gold.layers[0].objects] == [
         ("s0-0", (0.05, 0.3, 0.075, 0.4)),  # 20 to 30 of 400 pixels across, 30 to 40 of 100 down
         ("s2-0", (0.925, 0.0, 1.0, 0.3)),  # 300 + 70 to 300 + 100, 0 to 30
     ]
@@ -43,8 +43,8 @@ def test_it_works(tmp_path: Path):
 
 def test_every_drawing_shows_the_boxes_in_another_order(tmp_path: Path):
     items = list(read_nlvr(Source(written(tmp_path, example())), drawings=range(6)))
-    circles = [one.gold.layers[0].objects for one in items]
-    slots = [next(int(one.id[1]) for one in objects if one.box[3] == 0.3) for objects in circles]
+    circles = [item.gold.layers[0].objects for item in items]
+    slots = [next(int(mark.id[1]) for mark in objects if mark.box[3] == 0.3) for objects in circles]
     assert slots == [order.index(2) for order in ORDERS]
     assert [item.external_id for item in items] == [f"7-0-{number}" for number in range(6)]
 
@@ -85,7 +85,10 @@ def test_mistakes_are_told(tmp_path: Path, lines: list[dict[str, Any]], message:
 
 
 def test_the_released_drawings_have_their_shapes_where_the_gold_says():
-    """The pixel in the middle of each box that nothing else covers has the shape's colour."""
+    """The middle pixel of each box has the shape's colour.
+
+    Boxes that another one covers are left out.
+    """
     folder = ImageFolder(real_data("nlvr/images"))
     path, findings = real_data("nlvr/dev_sample.json"), Findings()
     items = list(read_nlvr(Source(path, images=folder, findings=findings), drawings=range(6)))
@@ -98,8 +101,8 @@ def test_the_released_drawings_have_their_shapes_where_the_gold_says():
         with PIL.Image.open(folder.root / item.images[0].name) as picture:
             pixels = picture.convert("RGB")
         boxes = item.gold.layers[0].objects
-        for one in boxes:
-            x, y = (one.box[0] + one.box[2]) * 200, (one.box[1] + one.box[3]) * 50
+        for mark in boxes:
+            x, y = (mark.box[0] + mark.box[2]) * 200, (mark.box[1] + mark.box[3]) * 50
             covering = [
                 (left, top)
                 for left, top, right, bottom in (other.box for other in boxes)
@@ -107,7 +110,7 @@ def test_the_released_drawings_have_their_shapes_where_the_gold_says():
             ]
             if len(covering) == 1:
                 checked += 1
-                look = item.extra["nlvr"]["objects"][one.id]
+                look = item.extra["nlvr"]["objects"][mark.id]
                 assert pixels.getpixel((int(x), int(y))) == colours[look["color"]]
     assert checked > 500
 

@@ -1,4 +1,7 @@
-"""NLVR2 examples become items without gold, with their pictures and, where known, programs."""
+"""NLVR2 examples become items without gold.
+
+They have their pictures and, if known, their programs.
+"""
 
 import json
 from pathlib import Path
@@ -24,7 +27,7 @@ def example(identifier: str = "dev-7-1-0", **fields: Any) -> dict[str, Any]:
 
 
 def written(path: Path, examples: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(one) + "\n" for one in examples), encoding="utf-8")
+    path.write_text("".join(json.dumps(example) + "\n" for example in examples), encoding="utf-8")
     return path
 
 

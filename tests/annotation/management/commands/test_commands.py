@@ -42,12 +42,12 @@ DRAWN = Document.model_validate(
 
 def run(*arguments: Any) -> str:
     output = StringIO()
-    call_command(*(str(one) for one in arguments), stdout=output, stderr=output)
+    call_command(*(str(argument) for argument in arguments), stdout=output, stderr=output)
     return output.getvalue()
 
 
 def records(number: int, **fields: Any) -> list[ItemRecord]:
-    return [make_record(f"q{place}", **fields) for place in range(number)]
+    return [make_record(f"q{index}", **fields) for index in range(number)]
 
 
 @pytest.fixture
@@ -58,8 +58,8 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_it_works(file: Path, tmp_path: Path) -> None:
-    told = run("import_dataset", "jsonl", file, "--name", "dogs", "--annotators", 3)
-    assert told.splitlines() == [
+    output = run("import_dataset", "jsonl", file, "--name", "dogs", "--annotators", 3)
+    assert output.splitlines() == [
         "dogs: 3 items added, 0 were there already",
         "3 items with gold, 0 annotations, 2 images",
     ]
@@ -67,8 +67,8 @@ def test_it_works(file: Path, tmp_path: Path) -> None:
     assert (project.kind, project.annotators_per_item) == ("boxes", 3)
     assert [item.annotators_wanted for item in project.items.all()] == [3, 3, 3]
     out = tmp_path / "out.jsonl"
-    told = run("export_gold", "dogs", "--out", out, "--format", "jsonl")
-    assert told == f"{out}: 3 items, 3 with gold\n"
+    output = run("export_gold", "dogs", "--out", out, "--format", "jsonl")
+    assert output == f"{out}: 3 items, 3 with gold\n"
     for before, after in zip(read_jsonl(Source(file)), read_jsonl(Source(out)), strict=True):
         assert after.model_copy(update={"extra": {}}) == before
         assert after.extra["touchstone"]["gold"]["version"] == 1
@@ -76,8 +76,8 @@ def test_it_works(file: Path, tmp_path: Path) -> None:
 
 def test_the_same_again_changes_nothing(file: Path) -> None:
     run("import_dataset", "jsonl", file, "--name", "dogs")
-    told = run("import_dataset", "jsonl", file, "--name", "dogs")
-    assert told.startswith("dogs: 0 items added, 3 were there already")
+    output = run("import_dataset", "jsonl", file, "--name", "dogs")
+    assert output.startswith("dogs: 0 items added, 3 were there already")
     assert Item.objects.count() == 3
     assert Gold.objects.count() == 3
 
@@ -126,9 +126,9 @@ def test_items_without_a_program_are_left_out_and_told(tmp_path: Path) -> None:
     programs.write_text("dev-1-0-0\texist(find[dogs])\n")
     with pytest.raises(CommandError, match="no item that can be annotated"):
         run("import_dataset", "nlvr2", path, "--name", "pairs")
-    told = run("import_dataset", "nlvr2", path, "--name", "pairs", "--programs", programs)
-    assert "pairs: 1 items added" in told
-    assert "2 × item without a program, left out (dev-0-0-0, dev-2-0-0)" in told
+    output = run("import_dataset", "nlvr2", path, "--name", "pairs", "--programs", programs)
+    assert "pairs: 1 items added" in output
+    assert "2 × item without a program, left out (dev-0-0-0, dev-2-0-0)" in output
 
 
 @pytest.fixture
@@ -174,8 +174,8 @@ def test_annotations_of_earlier_people_come_with_their_times(tmp_path: Path) -> 
         AnnotationRecord(annotator="bo", document=DRAWN, status="expired", started="2026-01-02T03:04:05Z"),
     ]  # fmt: skip
     write_jsonl(records(2, annotations=tuple(drawn)), path)
-    told = run("import_dataset", "jsonl", path, "--name", "dogs")
-    assert "4 annotations" in told
+    output = run("import_dataset", "jsonl", path, "--name", "dogs")
+    assert "4 annotations" in output
     item = Item.objects.get(external_id="q0")
     assert (item.annotators_wanted, item.assigned, item.submitted) == (1, 1, 1)  # who gave up holds no place
     assert not Membership.objects.filter(active=True).exists()
@@ -256,8 +256,8 @@ def test_outputs_of_a_system(file: Path, tmp_path: Path) -> None:
     module = {"index": 3, "module": "find", "probabilities": [0.5]}
     line = {"id": "q1", "proposals": [[[0, 0, 1, 1]], []], "modules": [module]}
     path.write_text(json.dumps(line) + "\n")
-    told = run("import_outputs", "dogs", path, "--system", "nmn", "--revision", "r1")
-    assert told == "dogs: outputs of nmn@r1 for 1 items added\n"
+    output = run("import_outputs", "dogs", path, "--system", "nmn", "--revision", "r1")
+    assert output == "dogs: outputs of nmn@r1 for 1 items added\n"
     path.write_text(json.dumps(line) + "\n" + json.dumps({**line, "id": "unknown"}) + "\n")
     with pytest.raises(CommandError, match="unknown: the project 'dogs' has no item"):
         run("import_outputs", "dogs", path, "--system", "nmn", "--revision", "r2")
@@ -299,8 +299,8 @@ def test_members() -> None:
 def test_a_failed_qualification_is_lifted_by_command() -> None:
     member = make_member()
     Membership.objects.update(qualified=False)
-    told = run("annotation_members", member.project.slug, member.user.username, "--qualify")
-    assert told == f"{member.project.slug}: {member.user.username} is qualified\n"
+    output = run("annotation_members", member.project.slug, member.user.username, "--qualify")
+    assert output == f"{member.project.slug}: {member.user.username} is qualified\n"
     assert Membership.objects.get().qualified is True
     with pytest.raises(CommandError, match="has no role"):
         run("annotation_members", member.project.slug, make_user().username, "--qualify")
@@ -309,21 +309,21 @@ def test_a_failed_qualification_is_lifted_by_command() -> None:
 def test_the_released_boxes_come_in_and_go_out_byte_for_byte(tmp_path: Path) -> None:
     """The 536 usable examples of the paper, by way of the database."""
     csv = real_data("faithful_nmn/nlvr2_test_box_annotations.csv")
-    told = run(
+    output = run(
         "import_dataset", "faithful-nmn", csv, "--name", "release",
         "--programs", real_data("faithful_nmn/all_annotations_round4.tsv"),
         "--nlvr2", real_data("nlvr2/dev.json"),
     )  # fmt: skip
-    assert told.startswith("release: 536 items added, 0 were there already\n536 items with gold")
-    assert "276 × box past the edge" in run_report(told)
+    assert output.startswith("release: 536 items added, 0 were there already\n536 items with gold")
+    assert "276 × box past the edge" in run_report(output)
     out = tmp_path / "again"
     run("export_gold", "release", "--out", out, "--format", "faithful-nmn")
     assert (out / "boxes.csv").read_bytes() == csv.read_bytes()
 
 
-def run_report(told: str) -> str:
-    """What the import mended."""
-    return told.partition("mended or left out:\n")[2]
+def run_report(output: str) -> str:
+    """Return the part of the output that lists what the import mended."""
+    return output.partition("mended or left out:\n")[2]
 
 
 def test_the_released_spans_come_in(tmp_path: Path) -> None:
@@ -341,12 +341,12 @@ def test_members_are_changed_with_the_rights_of_a_user() -> None:
     run("annotation_members", project.slug, user.username, "adjudicator", "--as", manager)
     assert Membership.objects.get().role == "adjudicator"
     adjudicator = user.username
-    for name, told in (
+    for name, message in (
         (adjudicator, "With the role Adjudicator you may not create or manage annotation projects"),
         (give(make_user(), Role.RESEARCHER).username, "With the role Researcher you may not"),
         (make_user(is_superuser=True).username, "You have no role here"),
     ):
-        with pytest.raises(CommandError, match=told):
+        with pytest.raises(CommandError, match=message):
             run("annotation_members", project.slug, user.username, "manager", "--as", name)
     assert Membership.objects.get().role == "adjudicator"
     run("annotation_members", project.slug, manager, "manager", "--as", manager)
@@ -389,8 +389,8 @@ def test_label_studio_comes_in_by_its_file_alone_and_goes_out_elsewhere(tmp_path
     annotation = {"completed_by": 1, "ground_truth": True, "result": [mark]}
     path, out = tmp_path / "tasks.json", tmp_path / "out.conll"
     path.write_text(json.dumps([{"id": 1, "data": {"text": "Ada won."}, "annotations": [annotation]}]))
-    told = run("import_dataset", "labelstudio", path, "--name", "names")
-    assert told.splitlines()[0] == "names: 1 items added, 0 were there already"
+    output = run("import_dataset", "labelstudio", path, "--name", "names")
+    assert output.splitlines()[0] == "names: 1 items added, 0 were there already"
     assert Project.objects.get().labels["layers"][0]["labels"][0]["name"] == "Person"
     run("export_gold", "names", "--out", out, "--format", "conll")
     assert out.read_text() == "# id = 1\nAda\tB-Person\nwon\tO\n.\tO\n\n"
@@ -411,8 +411,8 @@ def test_coco_becomes_labels_if_asked_and_a_zip_file_is_unpacked(tmp_path: Path)
     path.write_bytes(zipped({"coco.json": json.dumps(coco).encode(), "a.png": picture.read_bytes()}))
     run("import_dataset", "coco", path, "--name", "programs")
     run("import_dataset", "coco", path, "--name", "labels", "--plain")
-    assert [each.labels == {} for each in Project.objects.order_by("slug")] == [False, True]
+    assert [project.labels == {} for project in Project.objects.order_by("slug")] == [False, True]
     run("export_gold", "labels", "--out", tmp_path / "yolo", "--format", "yolo")
     assert (tmp_path / "yolo" / "labels" / "a.txt").read_text().split()[0] == "0"
-    told = run("import_dataset", "yolo", tmp_path / "yolo", "--name", "again", "--images", tmp_path)
-    assert "1 items with gold, 0 annotations, 1 images" in told
+    output = run("import_dataset", "yolo", tmp_path / "yolo", "--name", "again", "--images", tmp_path)
+    assert "1 items with gold, 0 annotations, 1 images" in output

@@ -1,4 +1,7 @@
-"""import_dataset: all or nothing, the same again changes nothing, and every mistake is told."""
+"""import_dataset imports all or nothing, and reports every mistake.
+
+The same file again changes nothing.
+"""
 
 import json
 from io import StringIO

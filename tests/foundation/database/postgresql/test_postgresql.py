@@ -1,4 +1,4 @@
-"""The database backend for PostgreSQL: statements are planned once, and a server that went is noticed."""
+"""The PostgreSQL backend plans statements once and notices a lost server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def connected(folder: Path, **env: str) -> Iterator[Any]:
         connection.close()
 
 
-def kept(connection: Any) -> list[str]:
+def list_statements(connection: Any) -> list[str]:
     """Return the statements that the server keeps for a connection."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT statement FROM pg_prepared_statements")
@@ -46,7 +46,7 @@ def test_a_statement_is_kept_once_whatever_its_values(postgres_url: str, tmp_pat
             cursor = connection.prepared_cursor()
             cursor.execute("SELECT %s + 1, %s", [number, f"{number} %s"])
             assert cursor.fetchall() == [(number + 1, f"{number} %s")]
-        assert kept(connection) == ["SELECT $1 + 1, $2"]
+        assert list_statements(connection) == ["SELECT $1 + 1, $2"]
 
 
 def test_other_queries_are_not_kept(postgres_url: str, tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_other_queries_are_not_kept(postgres_url: str, tmp_path: Path) -> None:
         for number in range(9):
             with connection.cursor() as cursor:
                 cursor.execute("SELECT %s", [number])
-        assert kept(connection) == []
+        assert list_statements(connection) == []
 
 
 def test_with_a_pooler_nothing_is_kept(postgres_url: str, tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_with_a_pooler_nothing_is_kept(postgres_url: str, tmp_path: Path) -> Non
             cursor = connection.prepared_cursor()
             cursor.execute("SELECT %s", [number])
             assert cursor.fetchall() == [(number,)]
-        assert kept(connection) == []
+        assert list_statements(connection) == []
 
 
 def test_a_statement_works_again_after_an_error(postgres_url: str, tmp_path: Path) -> None:
@@ -110,18 +110,18 @@ def test_after_a_changed_type_one_request_fails(postgres_url: str, tmp_path: Pat
 def test_a_silent_server_is_asked_once_a_second(
     postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[float] = []
+    times: list[float] = []
     clock = [1000.0]
 
     def ask(_connection: Any) -> bool:
-        asked.append(clock[0])
-        return len(asked) < 3
+        times.append(clock[0])
+        return len(times) < 3
 
     monkeypatch.setattr(base.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(base.base.DatabaseWrapper, "is_usable", ask)
     with connected(tmp_path, DATABASE_URL=postgres_url) as connection:
         for clock[0] in (1000.0, 1000.5, 1000.9, 1001.0):
             assert connection.is_usable()
-        assert asked == [1000.0, 1001.0]
+        assert times == [1000.0, 1001.0]
         for clock[0] in (1002.0, 1002.1):
             assert not connection.is_usable(), "a server that was away is asked again at once"

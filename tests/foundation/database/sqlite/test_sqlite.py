@@ -1,4 +1,7 @@
-"""The database backend for SQLite: placeholders mean what they do in Django's, on both databases."""
+"""Placeholders of the SQLite backend mean what they do in Django's.
+
+The tests run on both databases.
+"""
 
 from typing import Any
 

@@ -30,7 +30,7 @@ def games(count, split="train", seed=3):
 
 def encoder(seed=1, *, layers=1):
     torch.manual_seed(seed)
-    texts = [text for one in games(20) for text in (one.item.text, one.item.passage)]
+    texts = [text for example in games(20) for text in (example.item.text, example.item.passage)]
     model, tokenizer = create_encoder(texts, CPU, hidden=32, layers=layers, heads=2, pieces=600)
     return Encoder(extract_encoder(model, "new"), tokenizer)
 
@@ -39,20 +39,20 @@ def network(seed=1, **settings):
     return Network(encoder(seed), Config(width=WIDTH, **settings)).eval()
 
 
-def system(made=None):
-    return TextSystem(made or network(), name="text-nmn", description="untrained", revision="0" * 12)
+def system(model=None):
+    return TextSystem(model or network(), name="text-nmn", description="untrained", revision="0" * 12)
 
 
 def attention(words, *spans):
-    """Equal attention to all words of some spans."""
+    """Return equal attention to all words of some spans."""
     weights = torch.zeros(words)
     for start, end in spans:
         weights[start:end] = 1
     return Attention(weights / weights.sum(), torch.ones(()))
 
 
-def found(*quantities):
-    """Quantities given as (value, first word, beyond)."""
+def build_quantities(*quantities):
+    """Return quantities given as (value, first word, beyond)."""
     return Quantities(
         tuple(Quantity(first, beyond, value) for value, first, beyond in quantities),
         tuple((first, beyond) for _, first, beyond in quantities),
@@ -60,19 +60,22 @@ def found(*quantities):
 
 
 def mentions(words, quantities, *pairs):
-    """Equal probability of pairs of an event's first word and the number of a quantity."""
+    """Return mentions with equal probability of each pair.
+
+    A pair is an event's first word and the number of a quantity.
+    """
     joint = torch.zeros(words, len(quantities))
     for word, number in pairs:
         joint[word, number] = 1 / len(pairs)
     return Mentions(joint, quantities, torch.ones(()))
 
 
-def text(words, *, numbers=(), dates=(), seed=0, asked=3):
-    """Return a passage of made-up words in made-up vectors, with modules to read it."""
+def text(words, *, numbers=(), dates=(), seed=0, question_words=3):
+    """Return a passage of made-up words and vectors, after its modules."""
     torch.manual_seed(seed)
     modules = Modules(WIDTH).eval()
     passage = " ".join(f"w{n}" for n in range(words))
-    question = " ".join(f"q{n}" for n in range(asked))
+    question = " ".join(f"q{n}" for n in range(question_words))
     nothing = np.zeros(0, dtype=np.int64)
     reading = TextFeatures(
         item=item(question, passage),
@@ -80,9 +83,9 @@ def text(words, *, numbers=(), dates=(), seed=0, asked=3):
         encoded=None,
         question_first=nothing,
         first=nothing,
-        same=np.zeros((asked, words), dtype=bool),
+        same=np.zeros((question_words, words), dtype=bool),
         marked=(nothing, nothing),
-        numbers=found(*numbers),
-        dates=found(*dates),
+        numbers=build_quantities(*numbers),
+        dates=build_quantities(*dates),
     )
-    return modules, modules.text(torch.randn(asked, WIDTH), torch.randn(words, WIDTH), reading)
+    return modules, modules.text(torch.randn(question_words, WIDTH), torch.randn(words, WIDTH), reading)

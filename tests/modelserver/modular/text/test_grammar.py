@@ -1,4 +1,7 @@
-"""The grammar: exactly the well-typed programs, each in one way, and always a way to end."""
+"""The grammar writes exactly the well-typed programs.
+
+It writes each in one way, and there is always a way to end.
+"""
 
 import math
 
@@ -20,19 +23,19 @@ LANGUAGES = st.builds(Language, st.booleans(), st.booleans(), st.booleans(), st.
 
 @st.composite
 def derivations(draw, languages=LANGUAGES):
-    language, made = draw(languages), Derivation()
-    while not made.done:
-        made = made.take(draw(st.sampled_from(made.list_allowed(language))))
-    return language, made
+    language, derivation = draw(languages), Derivation()
+    while not derivation.done:
+        derivation = derivation.take(draw(st.sampled_from(derivation.list_allowed(language))))
+    return language, derivation
 
 
 @settings(max_examples=150, deadline=None)
 @given(derivations())
 def test_every_derivation_is_a_program_that_reads_back_and_every_program_has_one(pair):
-    language, made = pair
-    program = made.program([f"word {n}" for n in range(len(made.taken))])
+    language, derivation = pair
+    program = derivation.program([f"word {n}" for n in range(len(derivation.taken))])
     assert parse(str(program), kind="spans") == program
-    assert build_derivation(program) == made
+    assert build_derivation(program) == derivation
     assert len(program.nodes) <= MOST_NODES
     assert language.can_express(program)
 
@@ -52,14 +55,17 @@ def test_a_language_leaves_out_what_it_cannot_use():
 
 
 def test_it_ends_within_the_nodes_it_may_have():
-    made = Derivation()
+    derivation = Derivation()
     for _ in range(4):
-        made = made.take(
-            max(made.list_allowed(Language(), most=4), key=lambda n: len(list_all_productions()[n].slots))
+        derivation = derivation.take(
+            max(
+                derivation.list_allowed(Language(), most=4),
+                key=lambda n: len(list_all_productions()[n].slots),
+            )
         )
-        if made.done:
+        if derivation.done:
             break
-    assert made.done
+    assert derivation.done
 
 
 def test_the_types_of_inputs_are_kept():
@@ -76,6 +82,6 @@ def test_the_types_of_inputs_are_kept():
 
 
 def test_a_production_that_does_not_fit_is_refused():
-    count = next(n for n, one in enumerate(list_all_productions()) if one.module == "count")
+    count = next(n for n, production in enumerate(list_all_productions()) if production.module == "count")
     with pytest.raises(ValueError, match="count does not fit"):
         Derivation().take(count).take(count)

@@ -1,4 +1,7 @@
-"""The network as a system: batches, words and pieces, given programs, refusals, weights on disk."""
+"""The network as a system.
+
+The tests check batches, words and pieces, given programs, refusals, and weights on disk.
+"""
 
 import itertools
 
@@ -28,13 +31,16 @@ def untrained():
 
 
 def outputs(executions):
-    return [(one.program, one.answer, [np.array(m.attention) for m in one.modules]) for one in executions]
+    return [
+        (execution.program, execution.answer, [np.array(module.attention) for module in execution.modules])
+        for execution in executions
+    ]
 
 
-def alike(one, other):
-    assert [x[:2] for x in one] == [x[:2] for x in other]
-    for mine, theirs in zip(one, other, strict=True):
-        for a, b in zip(mine[2], theirs[2], strict=True):
+def alike(actual, expected):
+    assert [x[:2] for x in actual] == [x[:2] for x in expected]
+    for output, reference in zip(actual, expected, strict=True):
+        for a, b in zip(output[2], reference[2], strict=True):
             assert np.allclose(a, b, atol=1e-5)
 
 
@@ -42,14 +48,14 @@ def test_it_works(untrained):
     (execution,) = untrained.execute([item(QUESTION, PASSAGE, program=PROGRAM)])
     program = parse(PROGRAM, kind="spans")
     assert execution.program == str(program)
-    assert [(one.index, one.module) for one in execution.modules] == [
+    assert [(module.index, module.module) for module in execution.modules] == [
         (node.index, node.module) for node in program.nodes
     ]
     tokens = item(QUESTION, PASSAGE).tokens
-    for node, one in zip(program.nodes, execution.modules, strict=True):
-        assert len(one.attention) == len(tokens)
-        assert sum(one.attention) == pytest.approx(1, abs=1e-4)
-        assert (one.value in (312, 280, 1961)) == (node.module == "find-num")
+    for node, module in zip(program.nodes, execution.modules, strict=True):
+        assert len(module.attention) == len(tokens)
+        assert sum(module.attention) == pytest.approx(1, abs=1e-4)
+        assert (module.value in (312, 280, 1961)) == (node.module == "find-num")
     assert execution.answer in PASSAGE
 
 
@@ -61,16 +67,16 @@ def test_without_program_it_writes_one_of_its_language(untrained):
 
 
 def test_padding_and_order_change_nothing(untrained):
-    items = [one.item.model_copy(update={"program": str(one.program)}) for one in games(12)]
+    items = [example.item.model_copy(update={"program": str(example.program)}) for example in games(12)]
     items.append(item("How long?", "It was 3 yards.", id="short", program="find-num(find)"))
-    alone = outputs([untrained.execute([one])[0] for one in items])
+    alone = outputs([untrained.execute([question])[0] for question in items])
     alike(outputs(untrained.execute(items)), alone)
     turned = outputs(untrained.execute(items[::-1]))[::-1]
     alike(turned, alone)
-    assert [one.id for one in untrained.execute(items)] == [one.id for one in items]
-    own = [one.item for one in games(4)]
-    together = [one.program for one in untrained.execute(own)]
-    assert together == [untrained.execute([one])[0].program for one in own]
+    assert [execution.id for execution in untrained.execute(items)] == [question.id for question in items]
+    questions = [example.item for example in games(4)]
+    together = [execution.program for execution in untrained.execute(questions)]
+    assert together == [untrained.execute([question])[0].program for question in questions]
 
 
 def test_attention_is_over_the_words_of_the_item_however_they_are_cut(untrained):
@@ -131,10 +137,10 @@ def test_an_argument_decides_what_is_looked_for_and_one_of_other_words_is_left_t
 def test_what_stands_in_question_and_passage_is_marked(untrained):
     reading = untrained.network.read(item("Did Zyx win?", "Abc lost. zyx won."))
     assert reading.same.nonzero()[0].tolist() == [1]
-    asked, passage = reading.marked
-    places = reading.encoded.places[passage]
+    question_pieces, passage_pieces = reading.marked
+    places = reading.encoded.places[passage_pieces]
     assert {(int(a) >= 10 and int(b) <= 13) for _, _, a, b in places} == {True}
-    assert asked.any()
+    assert question_pieces.any()
 
 
 @pytest.mark.parametrize(
@@ -166,7 +172,7 @@ def test_a_network_without_extract_answer_refuses_it_and_never_writes_it():
     without = system(network(extract=False))
     with pytest.raises(InvalidRequest, match="trained without extract-answer"):
         without.check(item(QUESTION, PASSAGE, program="extract-answer"))
-    for execution in run(without, [one.item for one in games(20)]):
+    for execution in run(without, [example.item for example in games(20)]):
         assert "extract-answer" not in execution.program
 
 
@@ -203,14 +209,14 @@ def test_what_comes_to_no_number_costs_only_its_item(untrained):
 
 
 def test_weights_come_back_from_disk(tmp_path):
-    made = network()
-    save(tmp_path, made)
+    model = network()
+    save(tmp_path, model)
     loaded = load(tmp_path, CPU, name="text-nmn", description="x")
     assert len(loaded.revision) == 12
-    for parameter in made.parameters():
+    for parameter in model.parameters():
         parameter.data = parameter.data.half().float()
-    items = [one.item for one in games(3)]
-    alike(outputs(loaded.execute(items)), outputs(system(made).execute(items)))
+    items = [example.item for example in games(3)]
+    alike(outputs(loaded.execute(items)), outputs(system(model).execute(items)))
     assert loaded.revision == load_network(tmp_path, CPU)[1]
 
 
@@ -223,9 +229,9 @@ def test_a_damaged_folder_is_refused_with_the_file(tmp_path, name):
 
 
 def test_gradients_reach_every_part():
-    made = network().train()
-    text = made([made.read(item(QUESTION, PASSAGE))])[0]
-    modules = made.modules_
+    model = network().train()
+    text = model([model.read(item(QUESTION, PASSAGE))])[0]
+    modules = model.modules_
     states = [modules.find(text, text.nowhere)]
     states.append(modules.filter(text, text.nowhere, states[0]))
     states.append(modules.relocate(text, text.nowhere, states[1]))
@@ -235,5 +241,5 @@ def test_gradients_reach_every_part():
     loss = sum((state.weights * w).sum() for state, w in zip(kinds, weights, strict=True))
     loss = loss + modules.compute_end_logits(text, states[2]).square().sum()
     (loss + modules.count(states[0]).values.sum()).backward()
-    without = {n for n, p in made.named_parameters() if p.grad is None and not n.startswith("parser")}
+    without = {n for n, p in model.named_parameters() if p.grad is None and not n.startswith("parser")}
     assert without <= {"modules_.gate", "encoder.pooler.dense.weight", "encoder.pooler.dense.bias"}

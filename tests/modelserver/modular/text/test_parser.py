@@ -1,4 +1,7 @@
-"""The parser: typed programs alone, scored as they are found, with attention that sums to one."""
+"""The parser writes typed programs alone, scored as they are found.
+
+Its attention sums to one.
+"""
 
 from itertools import pairwise
 
@@ -23,20 +26,20 @@ def test_whatever_its_weights_it_writes_typed_programs_alone(language, seed, wor
         for parameter in parser.parameters():
             parameter.mul_(spread)
         question = torch.randn(words, WIDTH)
-        found = parser.beam(question, language, 3)
-        parses = parser.force(question, found, language)
-    assert found
-    for made, parsed in zip(found, parses, strict=True):
-        program = made.program()
+        derivations = parser.beam(question, language, 3)
+        parses = parser.force(question, derivations, language)
+    assert derivations
+    for derivation, parsed in zip(derivations, parses, strict=True):
+        program = derivation.program()
         assert parse(str(program), kind="spans") == program
         assert len(program.nodes) <= MOST_NODES
         assert language.can_express(program)
-        assert parsed.derivation == made
-        for node, asked in zip(program.nodes, parsed.asked, strict=True):
-            assert (asked is not None) == (node.module in ("find", "filter", "relocate"))
-            assert asked is None or asked.sum().item() == pytest.approx(1, abs=1e-5)
-    scores = [float(one.score) for one in parses]
-    assert all(later <= one + 1e-3 * (1 + abs(one)) for one, later in pairwise(scores))
+        assert parsed.derivation == derivation
+        for node, attention in zip(program.nodes, parsed.asked, strict=True):
+            assert (attention is not None) == (node.module in ("find", "filter", "relocate"))
+            assert attention is None or attention.sum().item() == pytest.approx(1, abs=1e-5)
+    scores = [float(parsed.score) for parsed in parses]
+    assert all(later <= score + 1e-3 * (1 + abs(score)) for score, later in pairwise(scores))
 
 
 def test_probabilities_of_all_short_programs_sum_to_one():
@@ -44,9 +47,9 @@ def test_probabilities_of_all_short_programs_sum_to_one():
     parser, question = Parser(WIDTH).eval(), torch.randn(4, WIDTH)
     language = Language(extract=True, sorting=False, numbers=False, dates=False)
     with torch.no_grad():
-        found = parser.beam(question, language, 2_000)
-        scores = torch.stack([one.score for one in parser.force(question, found, language)])
-    assert len({one.taken for one in found}) == len(found)
+        derivations = parser.beam(question, language, 2_000)
+        scores = torch.stack([parsed.score for parsed in parser.force(question, derivations, language)])
+    assert len({derivation.taken for derivation in derivations}) == len(derivations)
     assert 0.8 < scores.exp().sum() <= 1 + 1e-4
 
 
@@ -54,21 +57,21 @@ def test_a_forced_program_has_gradients_and_rows_do_not_touch_each_other():
     torch.manual_seed(1)
     parser, question = Parser(WIDTH), torch.randn(5, WIDTH)
     texts = ("count(filter(find))", "find", "subtraction(find-num(find), find-num(find))")
-    made = [build_derivation(parse(text, kind="spans")) for text in texts]
-    together = parser.force(question, made, Language())
-    for one, alone in zip(together, made, strict=True):
-        (parsed,) = parser.force(question, [alone], Language())
-        assert torch.allclose(parsed.score, one.score, atol=1e-6)
-        for mine, theirs in zip(parsed.asked, one.asked, strict=True):
-            assert (mine is None) == (theirs is None)
-            assert mine is None or torch.allclose(mine, theirs, atol=1e-6)
-    torch.stack([one.score for one in together]).sum().backward()
+    derivations = [build_derivation(parse(text, kind="spans")) for text in texts]
+    together = parser.force(question, derivations, Language())
+    for batched, derivation in zip(together, derivations, strict=True):
+        (parsed,) = parser.force(question, [derivation], Language())
+        assert torch.allclose(parsed.score, batched.score, atol=1e-6)
+        for attention, batched_attention in zip(parsed.asked, batched.asked, strict=True):
+            assert (attention is None) == (batched_attention is None)
+            assert attention is None or torch.allclose(attention, batched_attention, atol=1e-6)
+    torch.stack([parsed.score for parsed in together]).sum().backward()
     assert all(p.grad is not None for n, p in parser.named_parameters() if not n.startswith("ask"))
 
 
 def test_a_program_of_another_language_can_be_forced():
     parser, question = Parser(WIDTH).eval(), torch.randn(3, WIDTH)
-    made = build_derivation(parse("extract-answer", kind="spans"))
-    (parsed,) = parser.force(question, [made], Language(extract=False))
+    derivation = build_derivation(parse("extract-answer", kind="spans"))
+    (parsed,) = parser.force(question, [derivation], Language(extract=False))
     assert torch.isfinite(parsed.score)
-    assert list_all_productions()[made.taken[0]].module == "extract-answer"
+    assert list_all_productions()[derivation.taken[0]].module == "extract-answer"

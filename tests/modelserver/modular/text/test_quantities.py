@@ -22,7 +22,9 @@ from modelserver.world.games.prose import tokenise
     ],
 )
 def test_numbers(text, expected):
-    assert [(text[one.start : one.end], one.value) for one in find_numbers(text)] == expected
+    assert [
+        (text[quantity.start : quantity.end], quantity.value) for quantity in find_numbers(text)
+    ] == expected
 
 
 @pytest.mark.parametrize(
@@ -38,21 +40,25 @@ def test_numbers(text, expected):
     ],
 )
 def test_dates(text, expected):
-    assert [(text[one.start : one.end], one.value) for one in find_dates(text)] == expected
+    assert [
+        (text[quantity.start : quantity.end], quantity.value) for quantity in find_dates(text)
+    ] == expected
 
 
 def test_every_gold_number_and_date_of_the_games_is_found_where_it_stands():
     checked = 0
-    for one in generate("train", 60, 5):
-        passage = one["passage"]
-        places = {(each.start, each.end) for each in [*find_numbers(passage), *find_dates(passage)]}
-        for index, layer in one["gold"]["layers"].items():
-            if one["program"].startswith("find-") and index == "0":
+    for game in generate("train", 60, 5):
+        passage = game["passage"]
+        places = {
+            (quantity.start, quantity.end) for quantity in [*find_numbers(passage), *find_dates(passage)]
+        }
+        for index, layer in game["gold"]["layers"].items():
+            if game["program"].startswith("find-") and index == "0":
                 continue  # chosen from those of the node below
-            for thing in layer["objects"]:
-                quote = thing.get("quote", "")
+            for gold_object in layer["objects"]:
+                quote = gold_object.get("quote", "")
                 if quote.replace(",", "").isdecimal():
-                    assert tuple(thing["span"]) in places, quote
+                    assert tuple(gold_object["span"]) in places, quote
                     checked += 1
     assert checked > 20
 

@@ -1,4 +1,7 @@
-"""The shipped weights of `text-nmn`: small, usable, and what their card says of them."""
+"""The shipped weights of `text-nmn` are small and usable.
+
+The tests also check what their card says of them.
+"""
 
 import re
 
@@ -32,8 +35,10 @@ def test_they_answer_questions_about_games_that_they_never_saw(shipped):
 
 
 def test_a_program_that_was_written_runs_again(shipped):
-    items = [one.item for one in games(6, "test", 2)]
+    items = [example.item for example in games(6, "test", 2)]
     first = run(shipped, items)
     pairs = zip(items, first, strict=True)
-    again = run(shipped, [item.model_copy(update={"program": one.program}) for item, one in pairs])
-    assert [one.program for one in again] == [one.program for one in first]
+    again = run(
+        shipped, [item.model_copy(update={"program": execution.program}) for item, execution in pairs]
+    )
+    assert [execution.program for execution in again] == [execution.program for execution in first]

@@ -12,9 +12,9 @@ from modelserver.world.scenes import write_split
 @pytest.fixture(scope="session")
 def scenes_folder(tmp_path_factory):
     """16 generated scenes with their proposals."""
-    made = tmp_path_factory.mktemp("scenes")
-    write_split(made, "train", 16, 5, proposals=True)
-    return made
+    path = tmp_path_factory.mktemp("scenes")
+    write_split(path, "train", 16, 5, proposals=True)
+    return path
 
 
 @pytest.fixture(scope="session")
@@ -24,13 +24,16 @@ def statements(scenes_folder):
 
 @pytest.fixture(scope="session")
 def visual_network(statements):
-    """Makes a small network of a configuration, the same one whenever it is asked for."""
+    """A function that makes a small network of a configuration.
+
+    It makes the same network whenever it is called with the same configuration.
+    """
 
     def make(encoder="lxmert", **config):
         torch.manual_seed(7)
-        sentences = [each.sentence for each in statements]
+        sentences = [statement.sentence for statement in statements]
         new = folder.create_encoder if encoder == "lxmert" else folder.create_bilinear_encoder
-        made, tokenizer = new(sentences, hidden=16, features=320)
-        return folder.build(Config(**config), made, tokenizer).eval()
+        model, tokenizer = new(sentences, hidden=16, features=320)
+        return folder.build(Config(**config), model, tokenizer).eval()
 
     return make

@@ -6,11 +6,11 @@ import numpy as np
 
 
 def array(numbers):
-    """An array as float32 in base64."""
+    """Return an array as float32 in base64."""
     return base64.b64encode(np.asarray(numbers, np.float32).tobytes()).decode()
 
 
 def regions_row(name, boxes, features, size=(200, 100)):
-    """A row in LXMERT's ten columns; boxes in pixels."""
+    """Return a row in LXMERT's ten columns; boxes are in pixels."""
     cells = (name, str(size[1]), str(size[0]), "", "", "", "", str(len(boxes)), array(boxes), array(features))
     return "\t".join(cells) + "\n"

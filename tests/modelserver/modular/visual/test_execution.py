@@ -1,4 +1,7 @@
-"""Executing programs: by hand on toy boxes, and against the executor of annotation programs."""
+"""Programs executed on toy boxes.
+
+Outputs are computed by hand, or by the executor of annotation programs.
+"""
 
 from dataclasses import dataclass
 
@@ -34,35 +37,42 @@ class Table:
 
 
 def run(programs, scores, pairs=None, *, kind="exact", partner="any", present=None):
-    """Execute programs on the toy boxes; scores: {(example, node): [2][M]}, pairs: {…: [2][M][M]}."""
+    """Execute programs on the toy boxes.
+
+    ``scores`` are {(example, node): [2][M]}, ``pairs`` {(example, node): [2][M][M]}.
+    """
     pairs = pairs or {}
     plans = [plan_program(text) for text in programs]
     empty = torch.zeros(0, 2, M)
-    found = Scores(
-        score=torch.stack([torch.tensor(each, dtype=torch.float) for each in scores.values()])
+    node_scores = Scores(
+        score=torch.stack([torch.tensor(weights, dtype=torch.float) for weights in scores.values()])
         if scores
         else empty,
-        score_row={place: row for row, place in enumerate(scores)},
+        score_row={key: row for row, key in enumerate(scores)},
         pair=Table(
-            torch.stack([torch.tensor(each, dtype=torch.float) for each in pairs.values()])
+            torch.stack([torch.tensor(weights, dtype=torch.float) for weights in pairs.values()])
             if pairs
             else torch.zeros(0, 2, M, M)
         ),
-        pair_row={place: row for row, place in enumerate(pairs)},
+        pair_row={key: row for row, key in enumerate(pairs)},
     )
     present = torch.ones(len(plans), 2, M) if present is None else present
     scene = Scene(present, BOXES.expand(len(plans), 2, M, 4), torch.zeros(len(plans), 2, M, 1))
-    return plans, Executor(plans, found, scene, Counter(kind, 1), partner).run()
+    return plans, Executor(plans, node_scores, scene, Counter(kind, 1), partner).run()
 
 
 def truth(program, scores, pairs=None, **options):
-    plans, outputs = run([program], {(0, node): each for node, each in scores.items()}, pairs, **options)
+    plans, outputs = run(
+        [program], {(0, node): node_scores for node, node_scores in scores.items()}, pairs, **options
+    )
     return outputs.truth[outputs.row[0, len(plans[0].jobs) - 1]].item()
 
 
 def boxes(program, scores, pairs=None, **options):
-    pairs = {(0, node): each for node, each in (pairs or {}).items()}
-    plans, outputs = run([program], {(0, node): each for node, each in scores.items()}, pairs, **options)
+    pairs = {(0, node): node_pairs for node, node_pairs in (pairs or {}).items()}
+    plans, outputs = run(
+        [program], {(0, node): node_scores for node, node_scores in scores.items()}, pairs, **options
+    )
     return outputs.boxes[outputs.row[0, len(plans[0].jobs) - 1]].tolist()
 
 
@@ -70,8 +80,8 @@ DOG = [[0.9, 0.1, 0.0], [0.5, 0.0, 1.0]]
 BLACK = [[0.5, 1.0, 1.0], [0.2, 0.3, 0.4]]
 
 
-def close(found, wanted):
-    assert np.array(found) == pytest.approx(np.array(wanted), abs=1e-6)
+def close(actual, expected):
+    assert np.array(actual) == pytest.approx(np.array(expected), abs=1e-6)
 
 
 def test_modules_that_give_boxes_by_hand():
@@ -102,14 +112,14 @@ def test_with_relation_by_hand():
 def test_project_by_hand():
     pair = np.full((2, M, M), 0.5)
     tail = [[0.2, 1.0, 0.4], [1.0, 1.0, 1.0]]
-    found = boxes("project[tail](find[dog])", {0: tail, 1: DOG}, {0: pair})
+    projected = boxes("project[tail](find[dog])", {0: tail, 1: DOG}, {0: pair})
     # find[tail] · the best other dog of that image · ½
-    close(found, [[0.2 * 0.1 / 2, 1.0 * 0.9 / 2, 0.4 * 0.9 / 2], [0.5, 0.5, 0.25]])
+    close(projected, [[0.2 * 0.1 / 2, 1.0 * 0.9 / 2, 0.4 * 0.9 / 2], [0.5, 0.5, 0.25]])
 
 
 def test_numbers_and_truths_by_hand():
     sure = [[1, 1, 0], [1, 0, 0]]
-    for program, wanted in (
+    for program, expected in (
         ("equal(count(find[dog]), 3)", 1), ("equal(count(find[dog]), 2)", 0), ("exist(find[dog])", 1),
         ("less(count(find[dog]), 4)", 1), ("greater(count(find[dog]), 3)", 0),
         ("greater-equal(count(find[dog]), 3)", 1), ("less-equal(count(find[dog]), 2)", 0),
@@ -122,14 +132,14 @@ def test_numbers_and_truths_by_hand():
         ("in-at-least-one-image(equal(count(find[dog]), 3))", 0),
     ):  # fmt: skip
         nodes = dict.fromkeys(plan_program(program).nodes(SCORED), sure)
-        assert truth(program, nodes) == pytest.approx(wanted, abs=1e-3), program
+        assert truth(program, nodes) == pytest.approx(expected, abs=1e-3), program
 
 
 def test_uncertain_truths_by_hand():
-    one, other = [[0.5, 0, 0], [0, 0, 0]], [[0, 0, 0], [0.2, 0, 0]]
-    assert truth("exist(find[dog])", {1: one}) == pytest.approx(0.5)
-    assert truth("and(exist(find[a]), exist(find[b]))", {2: one, 4: other}) == pytest.approx(0.1)
-    assert truth("or(exist(find[a]), exist(find[b]))", {2: one, 4: other}) == pytest.approx(0.6)
+    left, right = [[0.5, 0, 0], [0, 0, 0]], [[0, 0, 0], [0.2, 0, 0]]
+    assert truth("exist(find[dog])", {1: left}) == pytest.approx(0.5)
+    assert truth("and(exist(find[a]), exist(find[b]))", {2: left, 4: right}) == pytest.approx(0.1)
+    assert truth("or(exist(find[a]), exist(find[b]))", {2: left, 4: right}) == pytest.approx(0.6)
     either = [[0.5, 0, 0], [0.2, 0, 0]]
     assert truth("in-each-image(exist(find[a]))", {2: either}) == pytest.approx(0.1)
     assert truth("in-at-least-one-image(exist(find[a]))", {2: either}) == pytest.approx(0.6)
@@ -168,46 +178,52 @@ def programs(draw):
 
 
 def hard_outputs(program, scores, pairs):
-    """The objects that a person would mark at each node, worked out with sets, apart from the network."""
+    """Return the objects that a person would mark at each node.
+
+    They are worked out with sets, apart from the network.
+    """
     nodes, first = program.nodes, program.representative
-    found: dict = {}
+    marked: dict = {}
     for index in program.walk:
         node = nodes[index]
-        below = [found[first[child]] for child in node.children if first[child] in found]
+        below = [marked[first[child]] for child in node.children if first[child] in marked]
         score, pair = scores.get((0, index)), pairs.get((0, index))
         every = {(i, b) for i in range(2) for b in range(M)}
         match node.module:
             case "find":
-                found[index] = {at for at in every if score[at]}
+                marked[index] = {at for at in every if score[at]}
             case "filter":
-                found[index] = {at for at in below[0] if score[at]}
+                marked[index] = {at for at in below[0] if score[at]}
             case "with-relation":
-                found[index] = {at for at in below[0] if stands(pair, at, below[1])}
+                marked[index] = {at for at in below[0] if stands(pair, at, below[1])}
             case "project":
-                found[index] = {at for at in every if score[at] and stands(pair, at, below[0])}
+                marked[index] = {at for at in every if score[at] and stands(pair, at, below[0])}
             case "intersect":
-                found[index] = below[0] & below[1]
+                marked[index] = below[0] & below[1]
             case "discard":
-                found[index] = below[0] - below[1]
+                marked[index] = below[0] - below[1]
             case "in-left-image" | "in-right-image":
-                found[index] = {at for at in below[0] if at[0] == (node.module == "in-right-image")}
+                marked[index] = {at for at in below[0] if at[0] == (node.module == "in-right-image")}
             case "in-one-image" | "in-other-image":
-                found[index] = below[0]
+                marked[index] = below[0]
     drawn = {"find", "filter", "with-relation", "project"}
     return {
-        index: [FoundBox(i, tuple(BOXES[i, b].tolist())) for i, b in sorted(each)]
-        for index, each in found.items()
+        index: [FoundBox(i, tuple(BOXES[i, b].tolist())) for i, b in sorted(places)]
+        for index, places in marked.items()
         if nodes[index].module in drawn
     }
 
 
-def stands(pair, at, others):
+def stands(pair, at, objects):
     image, box = at
-    return any(i == image and other != box and pair[i, box, other] for i, other in others)
+    return any(i == image and other != box and pair[i, box, other] for i, other in objects)
 
 
 def within_the_table(value):
-    """Whether a value is known, and a number a whole one from 0 to K: the table's numbers are no others."""
+    """Return True for a truth value or a number of the network's table.
+
+    The table has the whole numbers from 0 to K, and no others.
+    """
     return value is not None and (isinstance(value, bool) or (float(value).is_integer() and 0 <= value <= K))
 
 
@@ -218,21 +234,21 @@ def test_sure_scores_give_what_annotation_programs_give(text, seed):
     rng, laid_out = np.random.default_rng(seed), plan_program(text)
     scores = {(0, n): rng.integers(0, 2, (2, M)) for n in laid_out.nodes(SCORED)}
     pairs = {(0, n): rng.integers(0, 2, (2, M, M)) for n in laid_out.nodes(RELATED)}
-    wanted = execute_runs(program, hard_outputs(program, scores, pairs)).runs
-    assume(all(within_the_table(value) for node in computed(program) for value in wanted[node.index]))
+    expected = execute_runs(program, hard_outputs(program, scores, pairs)).runs
+    assume(all(within_the_table(value) for node in computed(program) for value in expected[node.index]))
     _, outputs = run([text], scores, pairs)
     for node in computed(program):
         rows = [outputs.row[0, job] for job in laid_out.runs[node.index]]
-        found = outputs.truth[rows] if node.type == "truth" else outputs.number.mean[rows]
+        actual = outputs.truth[rows] if node.type == "truth" else outputs.number.mean[rows]
         # Equal subtrees run once here for all of them, so that every value counts, not how often it is there.
         alike = [i for i, first in enumerate(program.representative) if first == node.index]
-        assert {round(each, 2) for each in found.tolist()} == {float(v) for i in alike for v in wanted[i]}, (
-            node
-        )
+        assert {round(number, 2) for number in actual.tolist()} == {
+            float(v) for i in alike for v in expected[i]
+        }, node
 
 
 def computed(program):
-    """The nodes that give a number or a truth, of equal ones the first."""
+    """Return the nodes of a number or a truth, of equal ones the first."""
     first = program.representative
     return [node for node in program.nodes if node.type != "boxes" and first[node.index] == node.index]
 
@@ -245,12 +261,19 @@ def test_a_batch_gives_what_its_programs_give_alone_in_any_order(texts, seed):
     scores: dict = {}
     pairs: dict = {}
     for example, text in enumerate(texts):
-        mine = {n: rng.random((2, M)) for n in plan_program(text).nodes(SCORED)}
-        related = {n: rng.random((2, M, M)) for n in plan_program(text).nodes(RELATED)}
-        alone.append(truth(text, mine, {(0, n): each for n, each in related.items()}, kind="graph"))
-        scores |= {(example, n): each for n, each in mine.items()}
-        pairs |= {(example, n): each for n, each in related.items()}
+        program_scores = {n: rng.random((2, M)) for n in plan_program(text).nodes(SCORED)}
+        program_pairs = {n: rng.random((2, M, M)) for n in plan_program(text).nodes(RELATED)}
+        alone.append(
+            truth(
+                text,
+                program_scores,
+                {(0, n): node_pairs for n, node_pairs in program_pairs.items()},
+                kind="graph",
+            )
+        )
+        scores |= {(example, n): node_scores for n, node_scores in program_scores.items()}
+        pairs |= {(example, n): node_pairs for n, node_pairs in program_pairs.items()}
     plans, outputs = run(texts, scores, pairs, kind="graph")
     together = [outputs.truth[outputs.row[e, len(p.jobs) - 1]].item() for e, p in enumerate(plans)]
     assert together == pytest.approx(alone, abs=1e-5)
-    assert all(-1e-6 <= each <= 1 + 1e-6 for each in together)
+    assert all(-1e-6 <= probability <= 1 + 1e-6 for probability in together)

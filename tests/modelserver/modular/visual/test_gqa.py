@@ -1,4 +1,7 @@
-"""Questions of GQA with scene graphs become items with programs and gold boxes."""
+"""Questions of GQA with scene graphs become items.
+
+The items have programs and gold boxes.
+"""
 
 import json
 
@@ -62,9 +65,9 @@ def convert(tmp_path, capsys):
 
 
 def test_it_works(convert):
-    status, path, told = convert({"0701": RED_CARS, "0702": EITHER})
+    status, path, message = convert({"0701": RED_CARS, "0702": EITHER})
     assert status == 0
-    assert told == f"{path}: 2 items\n"
+    assert message == f"{path}: 2 items\n"
     regions = {"31": Regions(np.zeros((1, 4), np.float32), np.zeros((1, 8), np.float32))}
     first, second = read_items(path, regions)
     assert (first.id, first.sentence, first.label) == ("0701", "Are there any red cars?", True)
@@ -79,7 +82,7 @@ def test_it_works(convert):
 
 def test_other_questions_are_counted_by_reason(convert):
     select = step("select", "car (7)")
-    others = {
+    questions = {
         "place": question("?", "yes", select, step("filter hposition", "left", 0), step("exist", "?", 1)),
         "not": question("?", "yes", select, step("filter color", "not(red)", 0), step("exist", "?", 1)),
         "wrong": question("?", "no", select, step("exist", "?", 0)),
@@ -88,30 +91,34 @@ def test_other_questions_are_counted_by_reason(convert):
         "later": question("?", "yes", step("exist", "?", 0)),
         "elsewhere": question("?", "yes", select, step("exist", "?", 0), image="32"),
     }
-    status, path, told = convert(others)
+    status, path, messages = convert(questions)
     assert status == 0
     assert path.read_text() == ""
-    counts = {line.partition(" questions left out: they ")[2]: line.split()[0] for line in told.splitlines()}
+    counts = {
+        line.partition(" questions left out: they ")[2]: line.split()[0] for line in messages.splitlines()
+    }
     assert counts.items() >= {
         (gqa.OTHER_FILTERS, "2"), (gqa.CONTRADICTED, "1"), (gqa.OTHER_FORM, "3"), (gqa.NO_SCENE, "1")
     }  # fmt: skip
 
 
 def test_attributes_of_visual_genome_are_read_with_the_sizes_of_its_images(convert, tmp_path):
-    things = [{**one, "object_id": int(name), "names": [one["name"]]} for name, one in OBJECTS.items()]
+    objects = [
+        {**fields, "object_id": int(name), "names": [fields["name"]]} for name, fields in OBJECTS.items()
+    ]
     sizes = tmp_path / "image_data.json"
     sizes.write_text(json.dumps([{"image_id": 31, "width": 100, "height": 100, "url": ""}]))
-    graphs = [{"image_id": 31, "attributes": things}]
+    graphs = [{"image_id": 31, "attributes": objects}]
     _, expected, _ = convert({"0701": RED_CARS, "0702": EITHER})
     text = expected.read_text()
     status, path, _ = convert({"0701": RED_CARS, "0702": EITHER}, graphs, "--image-data", str(sizes))
     assert (status, path.read_text()) == (0, text)
-    status, _, told = convert({"0701": RED_CARS}, graphs)
+    status, _, message = convert({"0701": RED_CARS}, graphs)
     assert status == 1
-    assert "name --image-data" in told
+    assert "name --image-data" in message
     sizes.write_text("[]")
-    status, _, told = convert({"0701": RED_CARS}, graphs, "--image-data", str(sizes))
-    assert "has no image 31" in told
+    status, _, message = convert({"0701": RED_CARS}, graphs, "--image-data", str(sizes))
+    assert "has no image 31" in message
 
 
 @pytest.mark.parametrize(
@@ -123,9 +130,9 @@ def test_attributes_of_visual_genome_are_read_with_the_sizes_of_its_images(conve
     ],
 )
 def test_a_malformed_file_is_named_with_entry_and_field(convert, questions, graphs, message):
-    status, path, told = convert(questions, graphs)
+    status, path, output = convert(questions, graphs)
     assert status == 1
-    assert message in told
+    assert message in output
     assert not path.exists()
 
 

@@ -1,4 +1,4 @@
-"""The network over LXMERT: what it reads, where its gradients go, and what must change nothing."""
+"""The network over LXMERT: inputs, gradients and invariances."""
 
 import json
 import math
@@ -28,13 +28,13 @@ def question(program, sentence):
 
 
 def sights_of(examples):
-    return collate([each.regions for each in examples], CPU)
+    return collate([example.regions for example in examples], CPU)
 
 
 def test_a_batch_of_every_kind_of_statement_is_executed(visual_network, statements):
     for count in get_args(CountKind):
         network = visual_network(count=count)
-        forward = network([each.question for each in statements], sights_of(statements))
+        forward = network([statement.question for statement in statements], sights_of(statements))
         assert forward.truth.shape == (len(statements),)
         assert ((forward.truth >= 0) & (forward.truth <= 1)).all()
         assert len({round(p, 4) for p in forward.truth.tolist()}) > 5
@@ -43,22 +43,22 @@ def test_a_batch_of_every_kind_of_statement_is_executed(visual_network, statemen
 @pytest.mark.parametrize("count", get_args(CountKind))
 def test_words_and_regions_meet_in_a_product_without_attention(visual_network, statements, count, tmp_path):
     network = visual_network(encoder="bilinear", count=count)
-    asked, sights = [each.question for each in statements], sights_of(statements)
-    forward = network(asked, sights)
+    queries, sights = [statement.question for statement in statements], sights_of(statements)
+    forward = network(queries, sights)
     (-forward.truth.clamp(min=1e-30).log()).sum().backward()
     for weights in (network.encoder.embeddings.weight, network.encoder.features[0].weight):
         assert weights.grad.abs().sum() > 0
     with torch.no_grad():  # the regions that suit one word best are not those that suit another
-        one, two = (
+        red_scores, star_scores = (
             network([question(f"exist(find[{word}])", f"A {word}.")], sights_of(statements[:1])).scores.score
             for word in ("red", "star")
         )
-        assert one.flatten().argsort().tolist() != two.flatten().argsort().tolist()
+        assert red_scores.flatten().argsort().tolist() != star_scores.flatten().argsort().tolist()
     folder.save(tmp_path, network, network.config)
     loaded, config, _ = folder.load(tmp_path, CPU)
     assert config == network.config
     with torch.no_grad():
-        assert torch.equal(loaded(asked, sights).truth, forward.truth)
+        assert torch.equal(loaded(queries, sights).truth, forward.truth)
 
 
 def test_the_baseline_needs_an_lxmert(visual_network):
@@ -72,9 +72,9 @@ def test_gradients_flow_to_find_filter_and_the_encoder_through_every_count(
     visual_network, statements, count, decontextualised
 ):
     network = visual_network(count=count, decontextualised=decontextualised).train()
-    asked = question("equal(count(filter[red](find[circles])), 2)", "There are two red circles.")
+    query = question("equal(count(filter[red](find[circles])), 2)", "There are two red circles.")
     torch.nn.init.constant_(network.by_words.bias, UNLIKELY)
-    forward = network([asked], sights_of(statements[:1]))
+    forward = network([query], sights_of(statements[:1]))
     forward.scores.score.retain_grad()
     (-forward.truth.clamp(min=1e-30).log()).sum().backward()
     assert forward.scores.score_row == {(0, 2): 0, (0, 3): 1}
@@ -91,11 +91,11 @@ def test_gradients_flow_to_find_filter_and_the_encoder_through_every_count(
 
 def test_gradients_flow_to_both_modules_with_pairs(visual_network, statements):
     network = visual_network()
-    asked = [
+    queries = [
         question("exist(with-relation[left of](find[star], find[box]))", "A star is left of a box."),
         question("exist(project[flag](find[box]))", "There is a box with a flag."),
     ]
-    forward = network(asked, sights_of(statements[:2]))
+    forward = network(queries, sights_of(statements[:2]))
     forward.outputs.truth.sum().backward()
     assert network.relation.words.weight.grad.abs().sum() > 0
     assert network.project_words.grad.abs().sum() > 0
@@ -116,17 +116,17 @@ def test_a_pair_has_the_same_score_alone_and_among_all(visual_network, pair_plac
 
 def test_places_of_pairs_by_hand():
     small, holder = torch.tensor([0.2, 0.2, 0.3, 0.4]), torch.tensor([0.1, 0.1, 0.5, 0.9])
-    found = relate_boxes(small, holder).tolist()
+    relation = relate_boxes(small, holder).tolist()
     expected = [-0.05, -0.2, -0.2, -0.4, 1, 0.02 / 0.32, math.log(0.25), math.log(0.25)]
-    assert found == pytest.approx(expected, abs=1e-6)
+    assert relation == pytest.approx(expected, abs=1e-6)
     nothing = relate_boxes(torch.zeros(4), holder)  # padding
     assert torch.isfinite(nothing).all()
 
 
-def found_by(network, sentence, statements, node=1, program="exist(find[star])"):
-    asked = question(program, sentence)
-    forward = network([asked], sights_of(statements[:1]))
-    return compute_node_boxes(asked.plan, forward, 0, node)
+def find_boxes(network, sentence, statements, node=1, program="exist(find[star])"):
+    query = question(program, sentence)
+    forward = network([query], sights_of(statements[:1]))
+    return compute_node_boxes(query.plan, forward, 0, node)
 
 
 @pytest.mark.parametrize(
@@ -144,33 +144,35 @@ def test_decontextualised_find_does_not_change_when_an_unattended_word_does(
 ):
     network = visual_network(**config)
     with torch.no_grad():
-        one, two = (found_by(network, each, statements) for each in ("There is a red star.", other))
-    assert torch.allclose(one, two, atol=1e-6) == same
+        original_boxes, changed_boxes = (
+            find_boxes(network, sentence, statements) for sentence in ("There is a red star.", other)
+        )
+    assert torch.allclose(original_boxes, changed_boxes, atol=1e-6) == same
 
 
 def test_kept_words_are_encoded_at_their_places_in_the_sentence(visual_network, statements, monkeypatch):
     network = visual_network(positions="kept")
-    read = []
+    calls = []
     forward = network.encoder.forward
 
-    def remember(**given):
-        read.append(given)
-        return forward(**given)
+    def remember(**arguments):
+        calls.append(arguments)
+        return forward(**arguments)
 
     monkeypatch.setattr(network.encoder, "forward", remember)
     with torch.no_grad():
-        found_by(network, "There is a red star.", statements)
+        find_boxes(network, "There is a red star.", statements)
     sentence = network.tokenizer("There is a red star.", return_offsets_mapping=True)
     expected = [
-        token if place == 0 or 15 <= start < end <= 19 else network.tokenizer.pad_token_id
-        for place, (token, (start, end)) in enumerate(
+        token if position == 0 or 15 <= start < end <= 19 else network.tokenizer.pad_token_id
+        for position, (token, (start, end)) in enumerate(
             zip(sentence["input_ids"], sentence["offset_mapping"], strict=True)
         )
     ]
-    assert read[0]["input_ids"][0].tolist() == expected
-    kept = [int(token != network.tokenizer.pad_token_id) for token in expected]
-    assert read[0]["attention_mask"][0].tolist() == kept
-    assert 0 < sum(kept) < len(kept)
+    assert calls[0]["input_ids"][0].tolist() == expected
+    mask = [int(token != network.tokenizer.pad_token_id) for token in expected]
+    assert calls[0]["attention_mask"][0].tolist() == mask
+    assert 0 < sum(mask) < len(mask)
 
 
 def test_a_saved_network_keeps_its_positions_and_one_without_the_field_shifts(visual_network, tmp_path):
@@ -187,8 +189,8 @@ def test_a_saved_network_keeps_its_positions_and_one_without_the_field_shifts(vi
 def test_it_changes_when_an_attended_word_does(visual_network, statements):
     network = visual_network(decontextualised=True)
     with torch.no_grad():
-        star = found_by(network, "There is a red star.", statements)
-        box = found_by(network, "There is a red star.", statements, program="exist(find[red])")
+        star = find_boxes(network, "There is a red star.", statements)
+        box = find_boxes(network, "There is a red star.", statements, program="exist(find[red])")
     assert not torch.allclose(star, box, atol=1e-4)
 
 
@@ -197,13 +199,16 @@ def test_it_changes_when_an_attended_word_does(visual_network, statements):
 def test_padding_and_the_order_of_a_batch_change_nothing(visual_network, statements, count, decontextualised):
     network = visual_network(count=count, decontextualised=decontextualised)
     few = [
-        replace(each, regions=tuple(Regions(r.boxes[: 9 + i], r.features[: 9 + i]) for r in each.regions))
-        for i, each in enumerate(statements[:8])
+        replace(
+            statement,
+            regions=tuple(Regions(r.boxes[: 9 + i], r.features[: 9 + i]) for r in statement.regions),
+        )
+        for i, statement in enumerate(statements[:8])
     ]
     order = [5, 2, 7, 0, 1, 6, 4, 3]
     with torch.no_grad():
-        alone = [network([each.question], sights_of([each])).truth.item() for each in few]
-        together = network([each.question for each in few], sights_of(few)).truth
+        alone = [network([statement.question], sights_of([statement])).truth.item() for statement in few]
+        together = network([statement.question for statement in few], sights_of(few)).truth
         turned = network([few[i].question for i in order], sights_of([few[i] for i in order])).truth
     assert together.tolist() == pytest.approx(alone, abs=1e-4)
     assert turned.tolist() == pytest.approx([alone[i] for i in order], abs=1e-4)
@@ -212,11 +217,11 @@ def test_padding_and_the_order_of_a_batch_change_nothing(visual_network, stateme
 def test_the_baseline_reads_the_sentence_and_both_images(visual_network, statements):
     network = visual_network(system="lxmert")
     assert isinstance(network, Baseline)
-    sentences = [each.sentence for each in statements[:3]]
+    sentences = [statement.sentence for statement in statements[:3]]
     with torch.no_grad():
         plain = network(sentences, sights_of(statements[:3]))
         others = network(sentences[::-1], sights_of(statements[:3]))
-        swapped = network(sentences, collate([each.regions[::-1] for each in statements[:3]], CPU))
+        swapped = network(sentences, collate([statement.regions[::-1] for statement in statements[:3]], CPU))
     assert plain.shape == (3,)
     assert not torch.allclose(plain[0], others[0])
     assert not torch.allclose(plain, swapped)
@@ -252,13 +257,13 @@ def test_words_that_are_not_there_come_after_the_sentence():
 
 
 def test_gold_boxes_follow_references_and_label_regions(statements, scenes_folder):
-    example = next(each for each in statements if "filter" in each.modules)
+    example = next(statement for statement in statements if "filter" in statement.modules)
     nodes = example.question.plan.program.nodes
     node = next(n for n in example.gold if nodes[n].module == "filter")
     below = example.gold[example.question.plan.program.representative[nodes[node].children[0]]]
     for image in (0, 1):
-        mine = {tuple(box) for box in example.gold[node][image].tolist()}
-        assert mine <= {tuple(box) for box in below[image].tolist()}
+        boxes = {tuple(box) for box in example.gold[node][image].tolist()}
+        assert boxes <= {tuple(box) for box in below[image].tolist()}
     labels = label_boxes(example, below)
     assert labels.shape == (2, 36)
     for image in (0, 1):
@@ -270,20 +275,20 @@ def test_gold_boxes_follow_references_and_label_regions(statements, scenes_folde
 
 
 def test_scores_of_a_network_that_puts_out_gold_are_full(visual_network, statements, monkeypatch):
-    """The bridge to the scores of faithfulness: gold regions in, full marks out."""
+    """Outputs that equal the gold reach full scores of faithfulness."""
     network = visual_network()
     from modelserver.modular.visual import scoring
 
-    def gold_output(plan_, forward, place, node):
-        example = next(each for each in statements if each.question.plan is plan_)
+    def gold_output(plan_, forward, index, node):
+        example = next(statement for statement in statements if statement.question.plan is plan_)
         boxes = example.gold[plan_.program.representative[node]]  # gold is drawn once for equal subtrees
         return (label_boxes(example, boxes) == 1).float()
 
     monkeypatch.setattr(scoring, "compute_node_boxes", gold_output)
-    chosen = list({id(each.question.plan): each for each in statements}.values())
-    found = compute_scores(network, chosen)["faithfulness"]["overall"]
-    assert found["precision"] == 1
-    assert found["recall"] > 0.98
+    chosen = list({id(statement.question.plan): statement for statement in statements}.values())
+    faithfulness = compute_scores(network, chosen)["faithfulness"]["overall"]
+    assert faithfulness["precision"] == 1
+    assert faithfulness["recall"] > 0.98
 
 
 def test_scenes_without_proposals_are_refused(tmp_path):
@@ -296,7 +301,7 @@ def test_regions_of_one_image_leave_the_other_empty(visual_network):
     boxes = np.array([[0.1, 0.1, 0.3, 0.3], [0.5, 0.5, 0.9, 0.9]], np.float32)
     sights = collate([[Regions(boxes, rng.random((2, 320), np.float32))]], CPU)
     assert sights.present.tolist() == [[[1, 1], [0, 0]]]
-    asked = question("exist(in-right-image(find[star]))", "A star on the right.")
+    query = question("exist(in-right-image(find[star]))", "A star on the right.")
     with torch.no_grad():
-        forward = visual_network(count="exact")([asked], sights)
+        forward = visual_network(count="exact")([query], sights)
     assert forward.truth.item() == 0

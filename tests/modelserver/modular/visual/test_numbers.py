@@ -1,4 +1,4 @@
-"""Uncertain numbers against hand-computed values, brute force and simulation."""
+"""Uncertain numbers against values by hand, brute force and simulation."""
 
 import itertools
 from typing import get_args
@@ -23,29 +23,31 @@ def number(mean: float, variance: float = 0.0) -> Number:
 
 
 def test_a_normal_becomes_categorical_with_continuity_correction():
-    found = categorical(torch.tensor([2.3], dtype=torch.float64), torch.tensor([0.49], dtype=torch.float64))
+    probabilities = categorical(
+        torch.tensor([2.3], dtype=torch.float64), torch.tensor([0.49], dtype=torch.float64)
+    )
     normal = stats.norm(2.3, 0.7)
-    assert found.shape == (1, K + 1)
-    assert found[0, 0].item() == pytest.approx(normal.cdf(0.5))
-    assert found[0, 3].item() == pytest.approx(normal.cdf(3.5) - normal.cdf(2.5))
+    assert probabilities.shape == (1, K + 1)
+    assert probabilities[0, 0].item() == pytest.approx(normal.cdf(0.5))
+    assert probabilities[0, 3].item() == pytest.approx(normal.cdf(3.5) - normal.cdf(2.5))
     high = categorical(torch.tensor([K + 0.2], dtype=torch.float64), torch.tensor([1.0], dtype=torch.float64))
     assert high[0, K].item() == pytest.approx(1 - stats.norm(K + 0.2, 1).cdf(K - 0.5))
 
 
 @given(means, variances, means, variances)
 def test_probabilities_sum_to_one_after_every_operator(a, v, b, w):
-    one, other = number(a, v), number(b, w)
-    results = [one, other, numbers.add(one, other), numbers.subtract(one, other)]
+    first, second = number(a, v), number(b, w)
+    uncertain_numbers = [first, second, numbers.add(first, second), numbers.subtract(first, second)]
     if b >= 1:  # what is divided by less than one thing may be any number
-        results.append(numbers.divide(one, other))
-    for result in results:
-        probabilities = result.probabilities
+        uncertain_numbers.append(numbers.divide(first, second))
+    for uncertain_number in uncertain_numbers:
+        probabilities = uncertain_number.probabilities
         assert probabilities.min() >= 0
         assert probabilities.sum().item() == pytest.approx(1, abs=1e-5)
-    parts = [compare(one, other).item() for compare in (numbers.less, numbers.equal, numbers.greater)]
+    parts = [compare(first, second).item() for compare in (numbers.less, numbers.equal, numbers.greater)]
     assert sum(parts) == pytest.approx(1, abs=1e-4)
-    assert numbers.less_equal(one, other).item() == pytest.approx(parts[0] + parts[1], abs=1e-4)
-    assert numbers.greater_equal(one, other).item() == pytest.approx(parts[2] + parts[1], abs=1e-4)
+    assert numbers.less_equal(first, second).item() == pytest.approx(parts[0] + parts[1], abs=1e-4)
+    assert numbers.greater_equal(first, second).item() == pytest.approx(parts[2] + parts[1], abs=1e-4)
 
 
 def test_comparisons_by_hand():
@@ -53,12 +55,12 @@ def test_comparisons_by_hand():
     inside, out = stats.norm.cdf(2) - stats.norm.cdf(-2), stats.norm.cdf(-2)  # half a unit is 2 deviations
     assert numbers.equal(two, two).item() == pytest.approx(inside**2 + 2 * out**2, abs=1e-5)
     assert numbers.equal(two, three).item() == pytest.approx(2 * inside * out, abs=1e-5)
-    for compare, wanted in (
+    for compare, expected in (
         (numbers.less, (1, 0, 0)), (numbers.equal, (0, 1, 0)), (numbers.greater, (0, 0, 1)),
         (numbers.less_equal, (1, 1, 0)), (numbers.greater_equal, (0, 1, 1)),
     ):  # fmt: skip
-        found = [compare(number(a), number(3)).item() for a in (2, 3, 4)]
-        assert found == pytest.approx(wanted, abs=1e-6)
+        probabilities = [compare(number(a), number(3)).item() for a in (2, 3, 4)]
+        assert probabilities == pytest.approx(expected, abs=1e-6)
 
 
 def test_sums_and_ratios_have_the_moments_of_the_table():
@@ -85,20 +87,20 @@ def test_the_ratio_is_near_that_of_a_simulation():
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_a_count_of_independent_boxes_is_that_of_brute_force(p):
-    wanted = np.zeros(K + 1)
+    expected = np.zeros(K + 1)
     for there in itertools.product((0, 1), repeat=len(p)):
-        wanted[sum(there)] += np.prod(
+        expected[sum(there)] += np.prod(
             [chance if here else 1 - chance for chance, here in zip(p, there, strict=True)]
         )
-    found = poisson_binomial(torch.tensor(p, dtype=torch.float64)).numpy()
-    assert found == pytest.approx(wanted, abs=1e-12)
+    probabilities = poisson_binomial(torch.tensor(p, dtype=torch.float64)).numpy()
+    assert probabilities == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_count_of_72_boxes_sums_to_one():
-    found = poisson_binomial(
+    probabilities = poisson_binomial(
         torch.rand(3, K, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     )
-    assert found.sum(-1).numpy() == pytest.approx(1)
+    assert probabilities.sum(-1).numpy() == pytest.approx(1)
     assert poisson_binomial(torch.ones(K + 3))[K] == 1  # more than K count as K
 
 
@@ -139,22 +141,24 @@ def test_impossible_boxes_are_copies_of_each_other_where_the_released_code_is_fo
 
 
 def test_graph_count_reads_all_boxes_where_it_has_no_limit():
-    many = torch.cat([BOXES + 0.01 * n for n in range(10)]) * torch.linspace(0.1, 1, 40)[:, None]
+    boxes = torch.cat([BOXES + 0.01 * n for n in range(10)]) * torch.linspace(0.1, 1, 40)[:, None]
     assert (
-        counted("graph", [0.8] * 40, many, most=None).mean == counted("graph", [0.8] * 40, many, most=40).mean
+        counted("graph", [0.8] * 40, boxes, most=None).mean
+        == counted("graph", [0.8] * 40, boxes, most=40).mean
     )
     assert (
-        counted("graph", [0.8] * 40, many, most=None).mean != counted("graph", [0.8] * 40, many, most=16).mean
+        counted("graph", [0.8] * 40, boxes, most=None).mean
+        != counted("graph", [0.8] * 40, boxes, most=16).mean
     )
 
 
 def test_graph_count_has_less_than_300_parameters_and_gives_all_boxes_gradients():
     graph = Graph(36)
-    assert sum(each.numel() for each in graph.parameters()) < 300
+    assert sum(parameter.numel() for parameter in graph.parameters()) < 300
     p = torch.tensor([[[0.9, 0.3, 0.6, 0.2]]], requires_grad=True)
     graph(p, p, BOXES[None, None]).sum().backward()
     assert (p.grad.abs() > 0).all()
-    assert all(each.grad.abs().sum() > 0 for each in graph.parameters())
+    assert all(parameter.grad.abs().sum() > 0 for parameter in graph.parameters())
 
 
 @pytest.mark.parametrize("kind", get_args(CountKind))
@@ -164,7 +168,9 @@ def test_padding_and_the_order_of_boxes_change_no_count(kind):
     p, regions = torch.rand(1, 2, 4), torch.rand(1, 2, 4, 3)
     boxes = BOXES.expand(1, 2, 4, 4) * 0.9
     plain = counter(p, regions, boxes)
-    padded = counter(*(torch.cat([each, torch.zeros_like(each)], dim=2) for each in (p, regions, boxes)))
+    padded = counter(
+        *(torch.cat([tensor, torch.zeros_like(tensor)], dim=2) for tensor in (p, regions, boxes))
+    )
     turned = counter(p[:, :, [2, 0, 3, 1]], regions[:, :, [2, 0, 3, 1]], boxes[:, :, [2, 0, 3, 1]])
     for other in (padded, turned):
         assert other.mean.item() == pytest.approx(plain.mean.item(), abs=1e-5)

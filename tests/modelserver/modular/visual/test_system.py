@@ -1,4 +1,7 @@
-"""`visual-nmn` and `lxmert` as systems: folders, images, region files, executions, training."""
+"""`visual-nmn` and `lxmert` as systems.
+
+The tests check folders, images, region files, executions and training.
+"""
 
 import base64
 import io
@@ -25,7 +28,7 @@ PROGRAM = "equal(count(in-left-image(filter[red](find[squares]))), 2)"
 
 
 def picture(*squares, size=(320, 240)):
-    """A PNG in base64 with squares of 40 pixels at the given places."""
+    """Return a PNG in base64 with squares of 40 pixels at given places."""
     image = Image.new("RGB", size, (245, 245, 240))
     for x, y, colour in squares:
         ImageDraw.Draw(image).rectangle((x, y, x + 39, y + 39), fill=colour)
@@ -39,18 +42,18 @@ RIGHT = picture((50, 60, "black"))
 
 
 def item(name="one", program=PROGRAM, text="Two red squares.", images=(LEFT, RIGHT), **others):
-    shown = [ModuleImage(name=f"{i}.png", data=data) for i, data in enumerate(images)]
+    shown = [ModuleImage(name=f"{i}.png", data=picture_data) for i, picture_data in enumerate(images)]
     return ModuleItem(id=name, text=text, program=program, images=shown, **others)
 
 
 @pytest.fixture(scope="module")
 def saved(visual_network, tmp_path_factory):
     """A folder of each system."""
-    found = {}
+    folders = {}
     for name in ("visual-nmn", "lxmert"):
-        found[name] = tmp_path_factory.mktemp(name)
-        folder.save(found[name], visual_network(system=name), Config(name))
-    return found
+        folders[name] = tmp_path_factory.mktemp(name)
+        folder.save(folders[name], visual_network(system=name), Config(name))
+    return folders
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +62,11 @@ def system(saved):
 
 
 def test_it_executes_a_program(system):
-    (found,) = system.execute([item()])
-    assert (found.id, found.program) == ("one", PROGRAM)
-    assert isinstance(found.answer, bool)
-    assert [len(boxes) for boxes in found.proposals] == [3, 1]
-    assert [node.module for node in found.modules] == [
+    (execution,) = system.execute([item()])
+    assert (execution.id, execution.program) == ("one", PROGRAM)
+    assert isinstance(execution.answer, bool)
+    assert [len(boxes) for boxes in execution.proposals] == [3, 1]
+    assert [node.module for node in execution.modules] == [
         "equal",
         "count",
         "in-left-image",
@@ -71,12 +74,12 @@ def test_it_executes_a_program(system):
         "find",
         "2",
     ]
-    assert [len(node.probabilities) for node in found.modules] == [0, 0, 4, 4, 4, 0]
-    assert found.modules[2].probabilities[3] == 0  # it is in the right image
-    assert found.modules[3].probabilities[:3] == found.modules[2].probabilities[:3]
-    assert found.modules[0].value is found.answer
-    assert found.modules[5].value == 2
-    assert found.modules[1].value > 0
+    assert [len(node.probabilities) for node in execution.modules] == [0, 0, 4, 4, 4, 0]
+    assert execution.modules[2].probabilities[3] == 0  # it is in the right image
+    assert execution.modules[3].probabilities[:3] == execution.modules[2].probabilities[:3]
+    assert execution.modules[0].value is execution.answer
+    assert execution.modules[5].value == 2
+    assert execution.modules[1].value > 0
 
 
 def test_it_is_loaded_by_name_and_can_execute_its_warm_up(saved):
@@ -95,28 +98,28 @@ def test_an_item_is_executed_alike_beside_others(system):
         item("three", "find[square]", "Squares."),
     ]
     together = system.execute(items)
-    alone = [system.execute([each])[0] for each in items]
-    for one, other in zip(together, alone, strict=True):
-        assert one.answer == other.answer
-        for node, same in zip(one.modules, other.modules, strict=True):
+    alone = [system.execute([module_item])[0] for module_item in items]
+    for batched, single in zip(together, alone, strict=True):
+        assert batched.answer == single.answer
+        for node, same in zip(batched.modules, single.modules, strict=True):
             assert node.probabilities == pytest.approx(same.probabilities, abs=1e-5)
     assert isinstance(together[2].answer, int)
     assert system.execute([]) == []
 
 
 def test_a_node_that_runs_for_each_image_has_no_single_value(system):
-    (found,) = system.execute([item(program="in-each-image(exist(find[square]))")])
-    assert [node.value for node in found.modules[1:]] == [None, None]
-    assert [len(node.values) for node in found.modules] == [0, 2, 0]
-    assert found.modules[0].value == all(found.modules[1].values)
-    assert len(found.modules[2].probabilities) == 4
+    (execution,) = system.execute([item(program="in-each-image(exist(find[square]))")])
+    assert [node.value for node in execution.modules[1:]] == [None, None]
+    assert [len(node.values) for node in execution.modules] == [0, 2, 0]
+    assert execution.modules[0].value == all(execution.modules[1].values)
+    assert len(execution.modules[2].probabilities) == 4
 
 
 def test_the_baseline_answers_without_a_program(saved):
     system = load(saved["lxmert"], CPU, name="lxmert", description="")
-    (found,) = system.execute([item(program=None)])
-    assert isinstance(found.answer, bool)
-    assert found.modules == []
+    (execution,) = system.execute([item(program=None)])
+    assert isinstance(execution.answer, bool)
+    assert execution.modules == []
 
 
 @pytest.mark.parametrize(
@@ -148,18 +151,18 @@ def test_pixels_are_bounded(monkeypatch):
 
 def test_the_proposer_finds_what_is_drawn():
     boxes = propose(decode(base64.b64decode(LEFT), "")).boxes
-    wanted = [
+    expected = [
         [x / 320, y / 240, (x + 40) / 320, (y + 40) / 240] for x, y in ((20, 20), (200, 100), (100, 180))
     ]
-    assert np.array(sorted(boxes.tolist())) == pytest.approx(np.array(sorted(wanted)), abs=0.005)
+    assert np.array(sorted(boxes.tolist())) == pytest.approx(np.array(sorted(expected)), abs=0.005)
     nothing = propose(Image.new("RGB", (50, 50), "white"))
     assert nothing.boxes.shape == (0, 4)
     assert nothing.features.shape == (0, 320)
 
 
 def test_a_picture_with_nothing_on_it_is_executed(system):
-    (found,) = system.execute([item(images=(picture(), picture()))])
-    assert found.proposals == [[], []]
+    (execution,) = system.execute([item(images=(picture(), picture()))])
+    assert execution.proposals == [[], []]
 
 
 def test_what_is_transparent_is_white():
@@ -178,8 +181,10 @@ def test_region_features_come_from_a_file_by_the_image_s_name(saved, tmp_path, m
     named = ModuleItem(
         id="a", text="A dog.", program="exist(find[dog])", images=[ModuleImage(name="images/dev-1-img0.png")]
     )
-    (found,) = system.execute([named])
-    assert np.array(found.proposals[0]) == pytest.approx(np.array([[0.1, 0.1, 0.3, 0.5], [0.5, 0.5, 1, 1]]))
+    (execution,) = system.execute([named])
+    assert np.array(execution.proposals[0]) == pytest.approx(
+        np.array([[0.1, 0.1, 0.3, 0.5], [0.5, 0.5, 1, 1]])
+    )
     with pytest.raises(InvalidRequest, match="no region features") as caught:
         system.check(named.model_copy(update={"images": [ModuleImage(name="other.png")]}))
     assert caught.value.field == "images.0.name"
@@ -191,10 +196,12 @@ def test_a_damaged_image_of_a_region_file_is_an_error_of_its_item(saved, tmp_pat
     (tmp_path / "f.tsv").write_text(rows[0] + rows[1].replace("AIA/", "!!!!"))
     monkeypatch.setenv(REGIONS, str(tmp_path / "f.tsv"))
     system = load(saved["visual-nmn"], CPU, name="visual-nmn", description="")
-    asked = ModuleItem(id="a", text="A dog.", program="exist(find[dog])", images=[ModuleImage(name="good")])
-    system.check(asked)
+    module_item = ModuleItem(
+        id="a", text="A dog.", program="exist(find[dog])", images=[ModuleImage(name="good")]
+    )
+    system.check(module_item)
     with pytest.raises(InvalidRequest, match=r"f\.tsv, line 2: features: not base64") as caught:
-        system.check(asked.model_copy(update={"images": [ModuleImage(name="damaged")]}))
+        system.check(module_item.model_copy(update={"images": [ModuleImage(name="damaged")]}))
     assert caught.value.field == "images.0.name"
 
 
@@ -218,7 +225,10 @@ def test_regions_of_another_size_are_refused(visual_network):
 
 
 def test_a_network_on_2048_wide_features_is_warmed_up_and_served(tmp_path, statements, monkeypatch):
-    """As on the features of a detector: LXMERT's columns, found by the name of a picture that comes along."""
+    """A detector's features are found by the name of a picture.
+
+    The file has LXMERT's columns.
+    """
     torch.manual_seed(1)
     encoder, tokenizer = folder.create_encoder([s.sentence for s in statements], hidden=16, features=2048)
     network = folder.build(Config(), encoder, tokenizer)
@@ -269,39 +279,39 @@ def test_numbers_that_are_not_finite_are_refused(saved, tmp_path, name):
 def test_a_folder_loads_as_it_was_saved(saved, visual_network):
     network, config, revision = folder.load(saved["visual-nmn"], CPU)
     assert config == Config("visual-nmn")
-    wanted = visual_network().state_dict()
-    assert all(torch.equal(value, wanted[name]) for name, value in network.state_dict().items())
+    expected = visual_network().state_dict()
+    assert all(torch.equal(tensor, expected[name]) for name, tensor in network.state_dict().items())
     assert folder.load(saved["visual-nmn"], CPU)[2] == revision
 
 
 def test_the_shipped_weights_do_on_other_scenes_about_what_their_card_says(scenes_folder, capsys):
     command = ["visual-evaluate", "--scenes", str(scenes_folder), "--split", "train"]
-    found = []
+    reports = []
     for regions in ([], ["--proposer"]):
         assert main([*command, *regions]) == 0
-        found.append(json.loads(capsys.readouterr().out))
-    given, proposed = (each["faithfulness"] for each in found)
-    assert given["find"]["f1"] > 0.9
-    assert given["overall"]["f1"] > 0.8
-    assert min(given[module]["f1"] for module in ("with-relation", "project")) > 0.6
-    assert found[0]["accuracy"] > 0.8
+        reports.append(json.loads(capsys.readouterr().out))
+    stored, proposed = (report["faithfulness"] for report in reports)
+    assert stored["find"]["f1"] > 0.9
+    assert stored["overall"]["f1"] > 0.8
+    assert min(stored[module]["f1"] for module in ("with-relation", "project")) > 0.6
+    assert reports[0]["accuracy"] > 0.8
     assert proposed["find"]["f1"] > 0.6
     assert proposed["find"]["precision"] > 0.8
 
 
 def test_the_shipped_weights_execute_pictures(statements):
-    """The whole way of an item: pictures in, and the answer of most statements out."""
+    """An item goes its whole way, from pictures to an answer."""
     system = load_modular_system("visual-nmn")
     items = [
         item(
-            each.id,
-            str(each.question.plan.program),
-            each.sentence,
-            [base64.b64encode(path.read_bytes()) for path in each.pictures],
+            statement.id,
+            str(statement.question.plan.program),
+            statement.sentence,
+            [base64.b64encode(path.read_bytes()) for path in statement.pictures],
         )
-        for each in statements
+        for statement in statements
     ]
-    found = system.execute(items)
-    assert [each.id for each in found] == [each.id for each in statements]
-    assert all(len(boxes) > 2 for each in found for boxes in each.proposals)
-    assert len({each.answer for each in found}) == 2
+    executions = system.execute(items)
+    assert [execution.id for execution in executions] == [statement.id for statement in statements]
+    assert all(len(boxes) > 2 for execution in executions for boxes in execution.proposals)
+    assert len({execution.answer for execution in executions}) == 2

@@ -1,4 +1,4 @@
-"""Tests of ``causal-lm`` on a tiny untrained model: whatever it writes is the JSON asked for."""
+"""A tiny untrained ``causal-lm`` always writes the JSON asked for."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def test_an_answer_does_not_depend_on_the_items_beside_it(folder: Path) -> None:
     system = opened(configured(folder))
     items = [item(number) for number in range(4)]
     together = system.predict(items)
-    for one, beside in zip(items, together, strict=True):
-        (alone,) = system.predict([one])
+    for question, beside in zip(items, together, strict=True):
+        (alone,) = system.predict([question])
         assert (alone.answer, alone.rationale, alone.facts) == (beside.answer, beside.rationale, beside.facts)
         assert alone.answer_logprob == pytest.approx(beside.answer_logprob, abs=1e-3)
 
@@ -96,8 +96,8 @@ def test_logits_that_are_not_finite_are_an_error_of_the_item(folder: Path) -> No
 
 def test_a_target_is_scored_where_the_answer_stands(folder: Path) -> None:
     system = opened(configured(folder, order="answer-first"))
-    (own,) = system.predict([item(1)])
-    (same,) = system.predict([item(1, target=own.answer)])
+    (prediction,) = system.predict([item(1)])
+    (same,) = system.predict([item(1, target=prediction.answer)])
     assert same.target_logprob == same.answer_logprob
     (other,) = system.predict([item(1, target="Bonn1")])
     assert other.target_logprob is not None
@@ -108,8 +108,8 @@ def test_a_target_is_scored_where_the_answer_stands(folder: Path) -> None:
 def test_targets_do_not_depend_on_the_items_beside_them(order: str, folder: Path) -> None:
     system = opened(configured(folder, order=order))
     items = [item(number, target=target) for number, target in enumerate(["Bonn1 or Rome", "yes", "Bo"])]
-    for one, beside in zip(items, system.predict(items), strict=True):
-        (alone,) = system.predict([one])
+    for question, beside in zip(items, system.predict(items), strict=True):
+        (alone,) = system.predict([question])
         assert alone.target_logprob == pytest.approx(beside.target_logprob, abs=1e-3)
         assert alone.target_logprob is not None
         assert alone.target_logprob < 0
@@ -124,18 +124,18 @@ def test_targets_of_types_share_the_probability(folder: Path) -> None:
 def test_leave_one_out_gives_the_share_lost_without_each_sentence(folder: Path) -> None:
     system = opened(configured(folder, relevance="leave-one-out"))
     cited = opened(configured(folder))
-    asked = item(2)
-    (whole,), (plain,) = system.predict([asked]), cited.predict([asked])
+    question = item(2)
+    (whole,), (plain,) = system.predict([question]), cited.predict([question])
     assert (whole.answer, whole.rationale) == (plain.answer, plain.rationale)
     assert whole.answer_logprob is not None
     # Two articles with three and one sentences; the three are equal.
     without = [
-        item(1).model_copy(update={"context": [("Ada", ["Ada was born in Bonn2."] * 2), asked.context[1]]})
+        item(1).model_copy(update={"context": [("Ada", ["Ada was born in Bonn2."] * 2), question.context[1]]})
     ] * 3
-    without.append(asked.model_copy(update={"context": [asked.context[0], ("Bo", [])]}))
+    without.append(question.model_copy(update={"context": [question.context[0], ("Bo", [])]}))
     expected = []
-    for each in without:
-        (left,) = cited.predict([each.model_copy(update={"target": whole.answer})])
+    for reduced in without:
+        (left,) = cited.predict([reduced.model_copy(update={"target": whole.answer})])
         assert left.target_logprob is not None
         expected.append(max(0.0, 1 - math.exp(left.target_logprob - whole.answer_logprob)))
     chances = [fact.probability for fact in whole.fact_probabilities or []]
@@ -149,8 +149,8 @@ def test_leave_one_out_gives_the_share_lost_without_each_sentence(folder: Path) 
 def test_a_target_is_answered_without_leave_one_out(folder: Path) -> None:
     system = opened(configured(folder, relevance="leave-one-out"))
     cited = opened(configured(folder))
-    asked = item(2, target="Bonn2")
-    assert system.predict([asked])[0].usage == cited.predict([asked])[0].usage
+    question = item(2, target="Bonn2")
+    assert system.predict([question])[0].usage == cited.predict([question])[0].usage
     assert (system.language_model.relevance, cited.language_model.relevance) == ("leave-one-out", "citation")
     assert system.revision != cited.revision
 
@@ -182,15 +182,15 @@ LABELS = ("SUPPORTS", "SUPPORTED", 'say "no"')
 def test_an_item_with_labels_gets_one_of_them(order: str, folder: Path) -> None:
     system = opened(configured(folder, order=order))
     items = [item(number).model_copy(update={"labels": LABELS}) for number in range(3)]
-    for asked, prediction in zip(items, system.predict(items), strict=True):
+    for question, prediction in zip(items, system.predict(items), strict=True):
         assert (prediction.type, prediction.answer in LABELS) == ("label", True)
         # The labels share the whole probability, and the chosen one has its part of it.
-        targets = [system.predict([asked.model_copy(update={"target": label})])[0] for label in LABELS]
-        chances = {label: each.target_logprob for label, each in zip(LABELS, targets, strict=True)}
+        targets = [system.predict([question.model_copy(update={"target": label})])[0] for label in LABELS]
+        chances = {label: scored.target_logprob for label, scored in zip(LABELS, targets, strict=True)}
         assert sum(math.exp(chance) for chance in chances.values() if chance is not None) == pytest.approx(1)
         assert prediction.answer_logprob == pytest.approx(chances[prediction.answer], abs=1e-3)
 
 
 def test_an_answer_that_is_no_label_has_no_probability(folder: Path) -> None:
-    asked = item(1, target="Bonn").model_copy(update={"labels": LABELS})
-    assert opened(folder).predict([asked])[0].target_logprob == LEAST_LOGPROB
+    question = item(1, target="Bonn").model_copy(update={"labels": LABELS})
+    assert opened(folder).predict([question])[0].target_logprob == LEAST_LOGPROB

@@ -1,4 +1,4 @@
-"""Tests of the system ``chat`` against a server that fails in every documented way."""
+"""The system ``chat`` and a server that fails in each documented way."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def item(number: int = 0, **fields: Any) -> QAItem:
     return QAItem(id=str(number), question="Where was Ada born?", context=context, **fields)
 
 
-def only(system: ChatSystem, asked: QAItem | None = None) -> QAPrediction | ItemError:
-    (outcome,) = system.predict([asked or item()])
+def only(system: ChatSystem, question: QAItem | None = None) -> QAPrediction | ItemError:
+    (outcome,) = system.predict([question or item()])
     return outcome
 
 
@@ -185,7 +185,9 @@ def test_a_passing_failure_costs_no_item(plan: Plan, tmp_path: Path) -> None:
 def test_retry_after_closes_the_server_for_all_requests(tmp_path: Path) -> None:
     with FakeOpenAI([error(429, Retry_After="0.3")]) as server:
         system = opened(tmp_path, server, limits={"concurrency": 1})
-        assert all(isinstance(one, QAPrediction) for one in system.predict([item(1), item(2), item(3)]))
+        assert all(
+            isinstance(outcome, QAPrediction) for outcome in system.predict([item(1), item(2), item(3)])
+        )
         assert len(server.requests) == 4
         assert server.times[1] - server.times[0] >= 0.3
 
@@ -278,9 +280,9 @@ def test_the_key_goes_into_the_header_and_nowhere_else(
         with pytest.raises(UnusableSystem) as refused:
             only(system, item(3))
         assert server.keys[0] == f"Bearer {KEY}"
-        said = f"{good}{bad}{refused.value}{system.language_model}{caplog.text}"
-        assert "[key]" in said
-        assert KEY not in said
+        text = f"{good}{bad}{refused.value}{system.language_model}{caplog.text}"
+        assert "[key]" in text
+        assert KEY not in text
         assert not any(KEY.encode() in path.read_bytes() for path in tmp_path.iterdir())
 
 
@@ -344,12 +346,12 @@ def test_the_budget_is_never_exceeded_and_can_be_raised(tmp_path: Path) -> None:
         system = opened(tmp_path, server, decoding=decoding, limits={"budget_tokens": 1_500})
         with pytest.raises(BudgetSpent, match=r"of 1500 tokens"):
             system.predict(items)
-        known, asked = system.language_model, len(server.requests)
-        assert 1_000 < known.spent_tokens <= 1_500
+        language_model, request_count = system.language_model, len(server.requests)
+        assert 1_000 < language_model.spent_tokens <= 1_500
         raised = opened(tmp_path, server, decoding=decoding, limits={"budget_tokens": 100_000})
         assert raised.revision == system.revision
         assert len(raised.predict(items)) == 20
-        assert asked < 20
+        assert request_count < 20
         assert len(server.requests) == 20
 
 
@@ -364,9 +366,9 @@ def test_requests_that_may_be_paid_count_although_no_reply_came(plan: Plan, tmp_
         system = opened(tmp_path, server, decoding={"max_tokens": 100}, limits=limits)
         with pytest.raises(BudgetSpent, match=r"of 1000 tokens"):
             system.predict([item(number) for number in range(20)])
-        each, rest = divmod(system.language_model.spent_tokens, len(server.requests))
-        assert (rest, each > 100) == (0, True)
-        assert 1_000 - each < system.language_model.spent_tokens <= 1_000
+        tokens_per_request, remainder = divmod(system.language_model.spent_tokens, len(server.requests))
+        assert (remainder, tokens_per_request > 100) == (0, True)
+        assert 1_000 - tokens_per_request < system.language_model.spent_tokens <= 1_000
 
 
 @pytest.mark.parametrize("plan", [error(500), error(503), error(400)])
@@ -428,8 +430,8 @@ def test_tokens_per_minute_are_bounded(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def _unless_left_out(prompt: str) -> dict[str, Any]:
-    said = "likes rain" in prompt
-    answer = "rain" if said else "sun"
+    has_sentence = "likes rain" in prompt
+    answer = "rain" if has_sentence else "sun"
     return {"rationale": "So.", "facts": [1], "type": "span", "answer": answer}
 
 
@@ -482,9 +484,9 @@ def _verdict(prompt: str) -> dict[str, Any]:
 
 
 def test_an_item_with_labels_is_asked_for_one_of_them(tmp_path: Path) -> None:
-    asked = item(labels=("SUPPORTS", "REFUTES"))
+    question = item(labels=("SUPPORTS", "REFUTES"))
     with FakeOpenAI(answer=_verdict) as server:
-        prediction = only(opened(tmp_path, server), asked)
+        prediction = only(opened(tmp_path, server), question)
     assert isinstance(prediction, QAPrediction)
     assert (prediction.answer, prediction.type, prediction.location) == ("REFUTES", "label", None)
     (request,) = server.requests

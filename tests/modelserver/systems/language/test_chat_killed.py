@@ -44,13 +44,13 @@ def test_no_stored_answer_is_requested_again(tmp_path: Path) -> None:
         times = Counter(str(body["messages"]) for body in server.requests)
         assert len(times) == ITEMS
         assert len(server.requests) - ITEMS <= KILLS * CONCURRENCY
-        asked = [sha256(json.dumps([server.url, body]).encode()).hexdigest() for body in server.requests]
-        assert all(before.isdisjoint(asked[count:]) for count, before in stored)
-    assert digests(tmp_path) == set(asked)
+        requested = [sha256(json.dumps([server.url, body]).encode()).hexdigest() for body in server.requests]
+        assert all(before.isdisjoint(requested[count:]) for count, before in stored)
+    assert digests(tmp_path) == set(requested)
 
 
 def digests(folder: Path) -> set[str]:
-    """The digests of the requests whose answers are stored."""
+    """Return the digests of the requests whose answers are stored."""
     with closing(sqlite3.connect(folder / "model.answers.sqlite3")) as rows:
         return {digest for (digest,) in rows.execute("SELECT digest FROM answers")}
 

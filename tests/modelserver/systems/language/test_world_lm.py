@@ -1,4 +1,7 @@
-"""The shipped language model: what it answers here, and behind a real OpenAI-compatible server."""
+"""The shipped language model, here and behind a real server.
+
+That server is OpenAI-compatible.
+"""
 
 from __future__ import annotations
 
@@ -45,16 +48,16 @@ def share_of_facts(prediction: QAPrediction, gold: GoldExample) -> float:
     [("world-lm", 0.5, 0.75), pytest.param("world-lm-answer-first", 0.3, 0.7, marks=pytest.mark.soak)],
 )
 def test_it_answers_and_cites_far_better_than_the_overlap_heuristic(name: str, answers: float, facts: float):
-    asked = questions(24)
+    examples = questions(24)
     scores = {}
     for system_name in (name, "heuristic"):
         system = load_system(system_name)
-        predicted = list(zip(system.predict([gold.item for gold in asked]), asked, strict=True))
+        predicted = list(zip(system.predict([gold.item for gold in examples]), examples, strict=True))
         assert all(isinstance(prediction, QAPrediction) for prediction, _ in predicted)
         right = sum(exact_match(prediction.answer, gold.answer) for prediction, gold in predicted)
         scores[system_name] = (
-            right / len(asked),
-            sum(share_of_facts(prediction, gold) for prediction, gold in predicted) / len(asked),
+            right / len(examples),
+            sum(share_of_facts(prediction, gold) for prediction, gold in predicted) / len(examples),
         )
     assert scores[name] > scores["heuristic"]
     assert scores[name][0] >= answers
@@ -63,8 +66,8 @@ def test_it_answers_and_cites_far_better_than_the_overlap_heuristic(name: str, a
 
 def test_an_answer_does_not_depend_on_the_items_beside_it():
     system = load_system("world-lm")
-    asked = [gold.item for gold in questions(4)]
-    for item, beside in zip(asked, system.predict(asked), strict=True):
+    items = [gold.item for gold in questions(4)]
+    for item, beside in zip(items, system.predict(items), strict=True):
         (alone,) = system.predict([item])
         assert (alone.answer, alone.rationale, alone.facts) == (beside.answer, beside.rationale, beside.facts)
 
@@ -75,8 +78,8 @@ def test_the_orders_differ_in_nothing_else():
     assert isinstance(other, CausalSystem)
     assert first.file.model_copy(update={"order": "answer-first", "folder": other.file.folder}) == other.file
     assert first.revision != other.revision
-    for one, two in zip(first.model.parameters(), other.model.parameters(), strict=True):
-        assert torch.equal(one, two)
+    for parameter, other_parameter in zip(first.model.parameters(), other.model.parameters(), strict=True):
+        assert torch.equal(parameter, other_parameter)
 
 
 @pytest.fixture(scope="module")
@@ -111,11 +114,14 @@ def server() -> Iterator[str]:
 
 
 def test_a_real_server_gets_outputs_that_parse(server: str):
-    """Nothing enforces the form there: `transformers serve` ignores ``response_format``."""
+    """Nothing enforces the form there.
+
+    `transformers serve` ignores ``response_format``.
+    """
     file = CausalFile.model_validate(yaml.safe_load((FOLDER / "system.yaml").read_text()))
-    asked, failed = questions(8), 0
+    examples, failed = questions(8), 0
     for order in ORDERS:
-        for gold in asked:
+        for gold in examples:
             prompt = build_prompt(file.prompt, gold.item, order, file.numbers)
             body = {"model": str(FOLDER), "messages": [{"role": "user", "content": prompt}]}
             reply = httpx.post(
@@ -147,4 +153,7 @@ def test_chat_reads_the_real_server(server: str, tmp_path: Path):
         assert prediction.usage is not None
         assert prediction.usage.output_tokens > 20
         assert prediction.answer_logprob is None  # the server answers 200 and leaves log-probabilities out
-    assert sum(one.answer == other.answer for one, other in zip(predictions, here, strict=True)) >= 3
+    assert (
+        sum(prediction.answer == local.answer for prediction, local in zip(predictions, here, strict=True))
+        >= 3
+    )

@@ -1,4 +1,7 @@
-"""Learning: what is told, trainings that end or are killed, DROP's files, the table and its split."""
+"""Learning: supervision, trainings, DROP's files, the table.
+
+Trainings end or are killed, and the table has a split of its own.
+"""
 
 import json
 
@@ -41,8 +44,8 @@ def test_warm_up_and_schedule_can_be_chosen():
 
 def test_it_learns():
     examples = games(4)
-    one = trainer(examples=examples, batch=4, steps=30, rate=1e-2)
-    losses = [one.step() for _ in range(30)]
+    text_trainer = trainer(examples=examples, batch=4, steps=30, rate=1e-2)
+    losses = [text_trainer.step() for _ in range(30)]
     assert np.mean(losses[-3:]) < 0.7 * np.mean(losses[:3])
 
 
@@ -51,26 +54,26 @@ def test_it_learns():
     [Supervision(), Supervision(auxiliary=False, outputs="none"), Supervision(outputs="arguments"), ANSWERS],
 )
 def test_each_kind_of_supervision_has_a_finite_loss(supervision):
-    made = network().train()
-    found = 0
+    model = network().train()
+    loss_count = 0
     for example in games(6):
-        (text,) = made([made.read(example.item)])
-        value = compute_loss(made, text, example, supervision)
-        if value is not None:
-            assert torch.isfinite(value)
-            value.backward()
-            found += 1
-    assert found >= 2
-    assert all(torch.isfinite(p.grad).all() for p in made.parameters() if p.grad is not None)
+        (text,) = model([model.read(example.item)])
+        loss = compute_loss(model, text, example, supervision)
+        if loss is not None:
+            assert torch.isfinite(loss)
+            loss.backward()
+            loss_count += 1
+    assert loss_count >= 2
+    assert all(torch.isfinite(p.grad).all() for p in model.parameters() if p.grad is not None)
 
 
 def test_more_supervision_is_a_larger_sum():
-    made = network()
+    model = network()
     example = next(e for e in games(30) if "find-max-num" in str(e.program))
     with torch.no_grad():
-        (text,) = made([made.read(example.item)])
+        (text,) = model([model.read(example.item)])
         least, near, arguments, everything = (
-            float(compute_loss(made, text, example, Supervision(auxiliary=auxiliary, outputs=outputs)))
+            float(compute_loss(model, text, example, Supervision(auxiliary=auxiliary, outputs=outputs)))
             for auxiliary, outputs in ((False, "none"), (True, "none"), (True, "arguments"), (True, "all"))
         )
     assert least < near < arguments < everything
@@ -171,13 +174,13 @@ def test_the_commands(tmp_path, capsys):
 
 def test_the_split_learns_on_the_largest_and_asks_about_the_smallest():
     examples = games(200)
-    told, test = list(filter(is_for_training, examples)), list(filter(is_for_testing, examples))
-    assert told
+    training, test = list(filter(is_for_training, examples)), list(filter(is_for_testing, examples))
+    assert training
     assert test
-    for example in told:
+    for example in training:
         assert not {"find-min-num"} & {n.module for n in example.program.nodes}
         assert "less" not in {n.argument for n in example.program.nodes}
-    assert not {id(e) for e in told} & {id(e) for e in test}
+    assert not {id(e) for e in training} & {id(e) for e in test}
 
 
 def test_programs_without_sorting_keep_their_other_modules():
@@ -187,13 +190,15 @@ def test_programs_without_sorting_keep_their_other_modules():
         assert not set(modules) & SORTING
         if not {node.module for node in example.program.nodes} & SORTING:
             assert reduced is example
-        for one in reduced.gold:
-            assert [modules[node] for node in one.nodes] == [one.module] * len(one.nodes)
+        for gold_list in reduced.gold:
+            assert [modules[node] for node in gold_list.nodes] == [gold_list.module] * len(gold_list.nodes)
     compared = next(e for e in games(120) if "num-compare" in str(e.program))
     (node,) = remove_sorting(compared).program.nodes
     assert node.module == "find"
     assert all(
-        str(one.argument) in str(node.argument) for one in compared.program.nodes if one.module == "find"
+        str(find_node.argument) in str(node.argument)
+        for find_node in compared.program.nodes
+        if find_node.module == "find"
     )
 
 
@@ -202,8 +207,8 @@ def test_faithfulness_is_perfect_where_attention_is_gold():
 
     class Perfect:
         def execute(self, items):
-            made = system(network()).execute(items)
-            for execution, item in zip(made, items, strict=True):
+            executions = system(network()).execute(items)
+            for execution, item in zip(executions, items, strict=True):
                 example = next(e for e in examples if e.item.id == item.id)
                 for gold in example.gold:
                     for node in gold.nodes:
@@ -211,7 +216,7 @@ def test_faithfulness_is_perfect_where_attention_is_gold():
                         for start, _ in gold.spans:
                             spread[start] = 1 / len(gold.spans)
                         execution.modules[node].attention[:] = spread
-            return made
+            return executions
 
     scores = score_faithfulness(Perfect(), examples)
     floor = [sum(len(g.spans) * np.log(len(g.spans)) for g in e.gold) for e in examples]
@@ -231,7 +236,7 @@ def test_scores_of_answers():
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"program": "count("}, "line 1"),
         ({"tokens": "none"}, "tokens"),
@@ -240,12 +245,12 @@ def test_scores_of_answers():
         ({"gold": {"layers": {"0": {"objects": [{"id": "x", "tokens": [5, 9]}]}}}}, "not in the passage"),
     ],
 )
-def test_a_malformed_item_is_refused_with_line_and_field(tmp_path, change, said):
+def test_a_malformed_item_is_refused_with_line_and_field(tmp_path, change, message):
     record = {"external_id": "a", "text": "Who?", "passage": "Ann", "tokens": [[0, 3]]}
     record |= {"program": "find", "answer": "Ann"}
     path = tmp_path / "items.jsonl"
     path.write_text(json.dumps(record | change) + "\n")
-    with pytest.raises(UnreadableData, match=said) as error:
+    with pytest.raises(UnreadableData, match=message) as error:
         read_items(path)
     assert "items.jsonl" in str(error.value)
 
@@ -254,10 +259,10 @@ def test_examples_of_games_have_gold_for_their_nodes():
     for record, example in zip(generate("train", 20, 3), games(20), strict=True):
         assert str(example.program) == record["program"]
         assert example.item.program is None
-        for one in example.gold:
-            objects = record["gold"]["layers"][str(one.nodes[0])]["objects"]
-            assert len(one.spans) == len(objects)
-            assert example.program.nodes[one.nodes[0]].module == one.module
+        for gold_list in example.gold:
+            objects = record["gold"]["layers"][str(gold_list.nodes[0])]["objects"]
+            assert len(gold_list.spans) == len(objects)
+            assert example.program.nodes[gold_list.nodes[0]].module == gold_list.module
 
 
 DROP = {
@@ -301,7 +306,7 @@ def test_files_in_the_form_of_drop(tmp_path):
     assert longest.program == parse("find-max-num(find-num(find[run]))", kind="spans")
     assert longest.answer.number == 12
     assert longest.also == (("12 yards",),)
-    assert [(one.module, one.nodes) for one in longest.gold] == [
+    assert [(gold_list.module, gold_list.nodes) for gold_list in longest.gold] == [
         ("find-events", (2,)),
         ("find-nums", (1,)),
         ("after-max-event", (0,)),
@@ -312,7 +317,7 @@ def test_files_in_the_form_of_drop(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("broken", "said"),
+    ("broken", "message"),
     [
         ("[]", "an object of passages"),
         ("{", "not JSON"),
@@ -321,10 +326,10 @@ def test_files_in_the_form_of_drop(tmp_path):
         ('{"p1": {"passage": "x", "qa_pairs": []}}', "holds no question"),
     ],
 )
-def test_a_malformed_drop_file_is_refused(tmp_path, broken, said):
+def test_a_malformed_drop_file_is_refused(tmp_path, broken, message):
     path = tmp_path / "drop.json"
     path.write_text(broken)
-    with pytest.raises(UnreadableData, match=said):
+    with pytest.raises(UnreadableData, match=message):
         read_drop(path)
     with pytest.raises(UnreadableData, match="none"):
         read_drop(tmp_path / "none.json")
@@ -341,5 +346,5 @@ def test_real_drop_is_read_and_learned_from():
     assert len(questions) == 215
     reachable = [e for e in questions if e.answer.number is not None or e.answer.spans or e.answer.date]
     assert len(reachable) > 200
-    one = trainer(examples=examples[:4], batch=2)
-    assert all(np.isfinite(one.step()) for _ in range(2))
+    text_trainer = trainer(examples=examples[:4], batch=2)
+    assert all(np.isfinite(text_trainer.step()) for _ in range(2))

@@ -1,4 +1,4 @@
-"""The untrained networks and generated statements of the tests of visual-nmn."""
+"""Untrained networks and generated statements for visual-nmn's tests."""
 
 from tests.modelserver.modular.visual.conftest import scenes_folder, statements, visual_network
 

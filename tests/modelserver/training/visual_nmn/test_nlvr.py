@@ -1,4 +1,7 @@
-"""NLVR, the splits and the scores as commands: programs and gold of sentences, on drawn and real pictures."""
+"""NLVR, the splits and the scores as commands.
+
+Sentences give programs and gold, on drawn and real pictures.
+"""
 
 import json
 
@@ -77,17 +80,17 @@ def test_gold_is_what_was_drawn(drawn):
     assert first.label is True
     nodes = first.question.plan.program.nodes
     assert [nodes[node].argument for node in sorted(first.gold)] == ["yellow", "squares"]
-    filtered, found = (first.gold[node][0] for node in sorted(first.gold))
+    filtered, squares = (first.gold[node][0] for node in sorted(first.gold))
     assert filtered.tolist() == [pytest.approx([10 / 400, 0.1, 30 / 400, 0.3])]
-    assert len(found) == 3
-    assert found[1].tolist() == pytest.approx([190 / 400, 0.3, 210 / 400, 0.5])
+    assert len(squares) == 3
+    assert squares[1].tolist() == pytest.approx([190 / 400, 0.3, 210 / 400, 0.5])
 
 
 def test_all_pictures_of_a_sentence_are_in_one_part(drawn):
     learn, test = split_examples([*read(drawn / "dev.json", drawn)] * 2)
     assert len(learn) == 8
     assert len(test) == 4
-    assert not {each.sentence for each in learn} & {each.sentence for each in test}
+    assert not {example.sentence for example in learn} & {example.sentence for example in test}
 
 
 def test_a_file_without_its_pictures_is_refused(drawn, tmp_path):
@@ -99,14 +102,14 @@ def test_a_file_without_its_pictures_is_refused(drawn, tmp_path):
 
 
 def test_the_command_trains_and_scores(drawn, tmp_path, capsys):
-    given = ["--train-file", str(drawn / "dev.json"), "--images", str(drawn), "--out", str(tmp_path)]
-    assert main(["visual-nlvr", *given, "--picture-prefix", "train"]) == 1
+    arguments = ["--train-file", str(drawn / "dev.json"), "--images", str(drawn), "--out", str(tmp_path)]
+    assert main(["visual-nlvr", *arguments, "--picture-prefix", "train"]) == 1
     assert "not one picture" in capsys.readouterr().err
-    assert main(["visual-nlvr", *given, "--pretraining-steps", "2", "--steps", "1"]) == 0
-    found = json.loads((tmp_path / "table.json").read_text())
-    assert (found["train"], found["test"]) == (4, 2)
-    assert set(found["trained"]["faithfulness"]) == {"overall", "find", "filter"}
-    assert found["trained"]["upper_bound"]["overall"]["f1"] == 1
+    assert main(["visual-nlvr", *arguments, "--pretraining-steps", "2", "--steps", "1"]) == 0
+    table = json.loads((tmp_path / "table.json").read_text())
+    assert (table["train"], table["test"]) == (4, 2)
+    assert set(table["trained"]["faithfulness"]) == {"overall", "find", "filter"}
+    assert table["trained"]["upper_bound"]["overall"]["f1"] == 1
     printed = capsys.readouterr().out
     assert printed == (tmp_path / "table.md").read_text()
     assert [line.split("|")[1].strip() for line in printed.splitlines()[2:]] == [
@@ -124,21 +127,23 @@ def test_every_network_is_on_the_device(drawn, tmp_path, monkeypatch):
         return load(weights, torch.device("cpu"))
 
     monkeypatch.setattr(folder, "load", spied)
-    given = ["--train-file", str(drawn / "dev.json"), "--images", str(drawn), "--out", str(tmp_path)]
+    arguments = ["--train-file", str(drawn / "dev.json"), "--images", str(drawn), "--out", str(tmp_path)]
     sizes = ["--pretraining-steps", "1", "--steps", "1", "--device", "meta"]
-    assert main(["visual-nlvr", *given, *sizes]) == 0
+    assert main(["visual-nlvr", *arguments, *sizes]) == 0
     assert devices == [torch.device("meta")] * 3  # the weights before, in training, and trained
 
 
 def test_means_over_seeds(drawn, tmp_path, capsys):
-    given = ["--train-file", str(drawn / "dev.json"), "--images", str(drawn), "--out", str(tmp_path)]
-    command = ["visual-nlvr", *given, "--pretraining-steps", "2", "--steps", "1", "--seed", "5"]
+    arguments = ["--train-file", str(drawn / "dev.json"), "--images", str(drawn), "--out", str(tmp_path)]
+    command = ["visual-nlvr", *arguments, "--pretraining-steps", "2", "--steps", "1", "--seed", "5"]
     assert main([*command, "--seeds", "2"]) == 0
     after = json.loads((tmp_path / "table.json").read_text())["trained"]
     assert list(after["seeds"]) == ["5", "6"]
-    each = [run["faithfulness"]["find"]["recall"] for run in after["seeds"].values()]
-    assert after["faithfulness"]["find"]["recall"] == pytest.approx(sum(each) / 2)
-    assert after["sd"]["faithfulness"]["find"]["recall"] == pytest.approx(abs(each[0] - each[1]) / 2**0.5)
+    recalls = [run["faithfulness"]["find"]["recall"] for run in after["seeds"].values()]
+    assert after["faithfulness"]["find"]["recall"] == pytest.approx(sum(recalls) / 2)
+    assert after["sd"]["faithfulness"]["find"]["recall"] == pytest.approx(
+        abs(recalls[0] - recalls[1]) / 2**0.5
+    )
     assert (tmp_path / "trained" / "seed-6" / "config.json").exists()
     assert main([*command, "--seeds", "2"]) == 1, "finished weights are never trained over"
     assert main([*command, "--seeds", "2", "--steps", "2", "--resume"]) == 1
@@ -148,49 +153,51 @@ def test_means_over_seeds(drawn, tmp_path, capsys):
 
 
 def test_the_proposer_finds_all_things_of_real_pictures(tmp_path, visual_network):
-    data = real_data("nlvr")
-    lines = (data / "dev_sample.json").read_text().splitlines()[:6]
+    sample = real_data("nlvr")
+    lines = (sample / "dev_sample.json").read_text().splitlines()[:6]
     (tmp_path / "six.json").write_text("\n".join(lines))
-    examples = read(tmp_path / "six.json", data / "images")
+    examples = read(tmp_path / "six.json", sample / "images")
     assert len(examples) == 6
-    for each in examples:
-        for (boxes,) in each.gold.values():
+    for example in examples:
+        for (boxes,) in example.gold.values():
             if len(boxes):
                 best = compute_overlaps(
-                    torch.from_numpy(boxes), torch.from_numpy(each.regions[0].boxes)
+                    torch.from_numpy(boxes), torch.from_numpy(example.regions[0].boxes)
                 ).amax(dim=-1)
                 assert (best > 0.5).all()
-    truths, found = compute_outputs(visual_network(), examples)
+    truths, executions = compute_outputs(visual_network(), examples)
     assert len(truths) == 6
-    assert all(len(each.proposals) == 1 for each in found)
+    assert all(len(execution.proposals) == 1 for execution in executions)
 
 
 def test_splits_keep_what_is_tested_out_of_training(statements):
     scenes = Scenes(statements, statements, statements, statements)
-    for name, (taught, asked) in SPLITS.items():
+    for name, (is_for_training, is_for_testing) in SPLITS.items():
         part = split_scenes(scenes, name, 5)
-        for each in (*part.train, *part.dev, *part.pretraining):
-            assert taught(each.modules)
-            assert not asked(each.modules)
-        assert all(asked(each.modules) for each in part.test)
+        for example in (*part.train, *part.dev, *part.pretraining):
+            assert is_for_training(example.modules)
+            assert not is_for_testing(example.modules)
+        assert all(is_for_testing(example.modules) for example in part.test)
         assert 1 <= len(part.test) <= 5
 
 
 def test_an_empty_part_of_a_split_is_refused(statements):
-    short = [each for each in statements if len(each.modules) <= 7]
+    short = [statement for statement in statements if len(statement.modules) <= 7]
     with pytest.raises(UnreadableData, match="length"):
         split_scenes(Scenes(short, short, short, short), "length", 5)
 
 
 def test_the_commands_of_splits_and_scores(tmp_path, capsys):
-    where = tmp_path / "scenes"
+    scenes_path = tmp_path / "scenes"
     sizes = "--train 16 --dev 16 --test 4 --pretraining-scenes 16 --steps 1 --pretraining-steps 1 --hidden 16"
-    given = [*sizes.split(), "--scenes", str(where), "--out", str(tmp_path / "out")]
-    assert main(["visual-splits", *given, "--splits", "filters", "--variants", "sum"]) == 0
+    arguments = [*sizes.split(), "--scenes", str(scenes_path), "--out", str(tmp_path / "out")]
+    assert main(["visual-splits", *arguments, "--splits", "filters", "--variants", "sum"]) == 0
     assert "| filters | NMN with Sum-count |" in capsys.readouterr().out
-    found = json.loads((tmp_path / "out" / "splits.json").read_text())
-    assert found["filters"]["sum"]["unseen"]["n"] == 4
-    assert main(["visual-evaluate", "--scenes", str(where), "--outputs", str(tmp_path / "out.jsonl")]) == 0
+    splits = json.loads((tmp_path / "out" / "splits.json").read_text())
+    assert splits["filters"]["sum"]["unseen"]["n"] == 4
+    assert (
+        main(["visual-evaluate", "--scenes", str(scenes_path), "--outputs", str(tmp_path / "out.jsonl")]) == 0
+    )
     scored = json.loads(capsys.readouterr().out)
     assert scored["n"] == 4
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]

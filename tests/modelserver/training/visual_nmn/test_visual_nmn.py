@@ -1,4 +1,7 @@
-"""Training of visual-nmn and lxmert: pretraining, resuming, commands and the table."""
+"""Training of visual-nmn and lxmert.
+
+The tests check pretraining, resuming, commands and the table.
+"""
 
 import json
 import math
@@ -67,13 +70,13 @@ def test_a_killed_training_goes_on_as_if_nothing_had_happened(visual_network, st
 def test_equal_subtrees_count_once_in_the_loss_of_boxes(visual_network, statements):
     laid_out = plan_program("greater(count(find[star]), count(find[star]))")
     example = statements[0]
-    gold = next(iter(each for each in example.gold.values()))
-    asked = Question(laid_out, attend(laid_out, "There are more stars than stars."))
+    gold = next(iter(boxes for boxes in example.gold.values()))
+    question = Question(laid_out, attend(laid_out, "There are more stars than stars."))
     losses = []
     for number, nodes in enumerate([(2,), (2, 4), (4,)]):
-        given = replace(example, id=str(number), question=asked, gold=dict.fromkeys(nodes, gold))
-        trainer = Trainer(visual_network(), Config("visual-nmn"), Recipe(), [given], [given])
-        losses.append(trainer._loss([given], supervised=True).item())
+        variant = replace(example, id=str(number), question=question, gold=dict.fromkeys(nodes, gold))
+        trainer = Trainer(visual_network(), Config("visual-nmn"), Recipe(), [variant], [variant])
+        losses.append(trainer._loss([variant], supervised=True).item())
     assert losses[0] == losses[1] == losses[2] > 0
 
 
@@ -105,23 +108,26 @@ def test_pretraining_teaches_find_its_gold_boxes(visual_network, statements, tmp
     )
     losses = [trainer.step() for _ in range(10)]
     assert min(losses[5:]) < 0.8 * losses[0]
-    modules = {module for each in trainer.supervised for module in each.modules}
+    modules = {module for statement in trainer.supervised for module in statement.modules}
     assert "with-relation" not in modules
     assert "in-each-image" not in modules
 
 
 def coloured(number):
-    """Return a statement about one colour; each image has two regions whose features are their colours."""
+    """Return a statement about one colour, and two images.
+
+    Each image has two regions whose features are their colours.
+    """
     rng = np.random.default_rng(number)
-    colours, asked = rng.integers(4, size=(2, 2)), int(rng.integers(4))
+    colours, colour = rng.integers(4, size=(2, 2)), int(rng.integers(4))
     boxes = np.array([[0.1, 0.1, 0.3, 0.3], [0.6, 0.6, 0.9, 0.9]], np.float32)
-    word = ("red", "blue", "green", "black")[asked]
+    word = ("red", "blue", "green", "black")[colour]
     text = f"There is something {word}."
     return Example(
         id=str(number),
         sentence=text,
         question=Question(laid_out := plan_program(f"exist(find[{word}])"), attend(laid_out, text)),
-        label=bool((colours == asked).any()),
+        label=bool((colours == colour).any()),
         gold={},
         regions=[Regions(boxes, np.eye(4, dtype=np.float32)[image]) for image in colours],
     )
@@ -131,7 +137,7 @@ def test_find_is_learned_from_labels_alone():
     torch.manual_seed(1)
     learned = [coloured(number) for number in range(200)]
     encoder, tokenizer = folder.create_bilinear_encoder(
-        [each.sentence for each in learned], hidden=16, features=4
+        [statement.sentence for statement in learned], hidden=16, features=4
     )
     config = Config(count="graph")
     recipe = Recipe(pretraining=0, steps=80, rate=1e-2, warm_up=5, curriculum=0.5, deviation=1.0)
@@ -150,7 +156,7 @@ def test_a_curriculum_begins_with_programs_of_few_words(visual_network, statemen
     for trainer.steps in range(12):
         allowed = trainer._list_allowed(pretraining=False)
         chosen = statements if allowed is None else [statements[i] for i in allowed]
-        most.append(max(count_word_modules(each) for each in chosen))
+        most.append(max(count_word_modules(statement) for statement in chosen))
     assert all(1 <= level <= 3 for level in most[:6])
     assert most[:6] == sorted(most[:6])
     assert most[6:] == [math.inf] * 6
@@ -206,9 +212,9 @@ def test_the_commands_train_and_make_a_table(tmp_path, capsys):
     rows = [line for line in printed.splitlines() if line.startswith("|")]
     assert len(rows) == 5
     assert "upper bound" in rows[2]
-    found = json.loads((tmp_path / "table" / "table.json").read_text())
-    assert set(found) == {"layer", "graph-decont-pretraining"}
-    assert found["layer"]["n"] == 4
+    scores = json.loads((tmp_path / "table" / "table.json").read_text())
+    assert set(scores) == {"layer", "graph-decont-pretraining"}
+    assert scores["layer"]["n"] == 4
     learning = ["--statements", "3", "--new-encoder", "bilinear", "--curriculum", "0.5"]
     learning += ["--pair-places", "--count-deviation", "1", "--no-pretraining", *common]
     assert main(["train", "visual-nmn", "--out", str(tmp_path / "bilinear"), *learning]) == 0
@@ -224,18 +230,18 @@ def test_the_commands_train_and_make_a_table(tmp_path, capsys):
     assert "begun with another encoder;" in capsys.readouterr().err
     assert main([*table, *common, "--seeds", "2", "--resume"]) == 0  # what has ended is not trained again
     assert "± " in capsys.readouterr().out
-    two = json.loads((tmp_path / "table" / "table.json").read_text())["layer"]
-    accuracies = [two["seeds"][seed]["accuracy"] for seed in ("1", "2")]
-    assert two["accuracy"] == pytest.approx(sum(accuracies) / 2)
-    assert two["sd"]["accuracy"] == pytest.approx(abs(accuracies[0] - accuracies[1]) / 2**0.5)
+    seed_scores = json.loads((tmp_path / "table" / "table.json").read_text())["layer"]
+    accuracies = [seed_scores["seeds"][seed]["accuracy"] for seed in ("1", "2")]
+    assert seed_scores["accuracy"] == pytest.approx(sum(accuracies) / 2)
+    assert seed_scores["sd"]["accuracy"] == pytest.approx(abs(accuracies[0] - accuracies[1]) / 2**0.5)
     assert (tmp_path / "table" / "layer" / "seed-1" / "log.jsonl").stat().st_mtime_ns == before
 
 
 def test_a_table_refuses_an_lxmert_without_one_before_it_generates_scenes(tmp_path, capsys, monkeypatch):
     generated = "modelserver.training.visual_nmn.command.write_split"
     monkeypatch.setattr(generated, lambda *_, **__: pytest.fail("scenes were generated"))
-    given = ["visual-table", "--variants", "layer", "lxmert", "--new-encoder", "bilinear"]
-    assert main([*given, "--out", str(tmp_path / "out"), "--scenes", str(tmp_path / "scenes")]) == 1
+    command = ["visual-table", "--variants", "layer", "lxmert", "--new-encoder", "bilinear"]
+    assert main([*command, "--out", str(tmp_path / "out"), "--scenes", str(tmp_path / "scenes")]) == 1
     message = "error: lxmert answers from the output of an LXMERT: --new-encoder lxmert\n"
     assert capsys.readouterr() == ("", message)
     assert not list(tmp_path.iterdir())
@@ -252,7 +258,10 @@ def test_scenes_of_another_seed_or_too_few_are_refused(scenes_folder, tmp_path, 
 
 @pytest.fixture
 def detector(tmp_path):
-    """Items without gold, region features by the images' names, and a pretrained encoder."""
+    """Items without gold, their region features, and a pretrained encoder.
+
+    The features are found by the images' names.
+    """
     encoder, tokenizer = folder.create_encoder(["Two dogs are black."], hidden=16, features=24)
     encoder.save_pretrained(tmp_path / "lxmert")
     tokenizer.save_pretrained(tmp_path / "lxmert")
@@ -283,7 +292,7 @@ def write_rows(path, rows):
 def test_items_with_regions_of_a_detector_are_trained_on_from_a_pretrained_encoder(detector):
     tmp_path, rows = detector
     items, out = tmp_path / "items.jsonl", tmp_path / "out"
-    given = [
+    command = [
         "train",
         "visual-nmn",
         "--out",
@@ -295,9 +304,9 @@ def test_items_with_regions_of_a_detector_are_trained_on_from_a_pretrained_encod
         "--batch",
         "2",
     ]
-    assert main(given) == 1  # without regions
-    given += ["--regions", str(tmp_path / "regions"), "--encoder", str(tmp_path / "lxmert")]
-    assert main(given) == 0
+    assert main(command) == 1  # without regions
+    command += ["--regions", str(tmp_path / "regions"), "--encoder", str(tmp_path / "lxmert")]
+    assert main(command) == 0
     network, config, _ = folder.load(out, CPU)
     assert network.encoder.config.visual_feat_dim == 24
     assert config.decontextualised
@@ -324,62 +333,65 @@ def test_an_encoder_whose_weights_would_stay_untrained_is_refused(detector):
 
 
 def with_gold(row, node=3):
-    """Return an item with a gold box of `find`, in its left image, and a value of `count`."""
+    """Return an item with a gold box of `find` and a value of `count`.
+
+    The box is in the left image.
+    """
     objects = [{"id": "1", "image": 0, "box": [0.1, 0.1, 0.5, 0.5]}]
     layers = {"1": {"state": "done", "value": 2}, str(node): {"objects": objects}}
     return {**row, "gold": {"layers": layers}}
 
 
 def test_the_table_and_the_scores_take_items_of_a_detector(detector, capsys):
-    where, rows = detector
-    write_rows(where / "gold.jsonl", [with_gold(row) for row in rows])
-    assert main(["visual-table", "--out", str(where / "none"), "--test-file", str(where / "gold.jsonl")]) == 1
+    root, rows = detector
+    write_rows(root / "gold.jsonl", [with_gold(row) for row in rows])
+    assert main(["visual-table", "--out", str(root / "none"), "--test-file", str(root / "gold.jsonl")]) == 1
     assert "needs --train-file" in capsys.readouterr().err
-    given = ["--data", str(where / "items.jsonl"), "--regions", str(where / "regions")]
+    arguments = ["--data", str(root / "items.jsonl"), "--regions", str(root / "regions")]
     sizes = ["--steps", "1", "--pretraining-steps", "1", "--batch", "2", "--graph-regions", "all"]
-    table = ["visual-table", "--out", str(where / "table"), "--variants", "graph-decont-pretraining", *sizes]
-    assert main([*table, *given]) == 1
+    table = ["visual-table", "--out", str(root / "table"), "--variants", "graph-decont-pretraining", *sizes]
+    assert main([*table, *arguments]) == 1
     assert "--test-file" in capsys.readouterr().err
-    given += ["--test-file", str(where / "gold.jsonl"), "--pretraining-data", str(where / "gold.jsonl")]
+    arguments += ["--test-file", str(root / "gold.jsonl"), "--pretraining-data", str(root / "gold.jsonl")]
     network = ["--impossible", "alike", "--positions", "shifted"]
-    assert main([*table, *given, "--encoder", str(where / "lxmert"), *network]) == 0
-    trained = where / "table" / "graph-decont-pretraining" / "seed-1"
+    assert main([*table, *arguments, "--encoder", str(root / "lxmert"), *network]) == 0
+    trained = root / "table" / "graph-decont-pretraining" / "seed-1"
     log = (trained / "log.jsonl").read_text().splitlines()
     assert [json.loads(line)["step"] for line in log] == [1, 2]  # one of pretraining, and one of training
     config = folder.load(trained, CPU)[1]
     assert (config.most, config.impossible, config.positions) == (None, "alike", "shifted")
-    asked = ["visual-evaluate", "--weights", str(trained), "--outputs", str(where / "out.jsonl")]
+    command = ["visual-evaluate", "--weights", str(trained), "--outputs", str(root / "out.jsonl")]
     capsys.readouterr()
-    assert main([*asked, "--data", str(where / "items.jsonl")]) == 1
+    assert main([*command, "--data", str(root / "items.jsonl")]) == 1
     assert "--regions" in capsys.readouterr().err
-    assert main([*asked, "--test-file", str(where / "gold.jsonl"), "--regions", str(where / "regions")]) == 0
+    assert main([*command, "--test-file", str(root / "gold.jsonl"), "--regions", str(root / "regions")]) == 0
     scored = json.loads(capsys.readouterr().out)
     assert scored["n"] == 20
     assert set(scored["faithfulness"]) == {"overall", "find"}
-    modules = json.loads((where / "out.jsonl").read_text().splitlines()[0])["modules"]
-    assert [each["module"] for each in modules] == [
+    modules = json.loads((root / "out.jsonl").read_text().splitlines()[0])["modules"]
+    assert [node["module"] for node in modules] == [
         "filter",
         "find",
     ]  # of all modules, not of those with gold
-    assert main([*asked[:1], "--data", str(where / "items.jsonl"), "--regions", str(where / "regions")]) == 1
+    assert main([*command[:1], "--data", str(root / "items.jsonl"), "--regions", str(root / "regions")]) == 1
     assert "24 features" in capsys.readouterr().err  # the shipped weights read others
 
 
 def test_pretraining_data_must_fit(detector, capsys):
-    where, _ = detector
-    given = ["--train-file", str(where / "items.jsonl"), "--regions", str(where / "regions")]
-    command = ["train", "visual-nmn", "--out", str(where / "out"), *given]
-    assert main([*command, "--pretraining-data", str(where / "items.jsonl")]) == 1
+    root, _ = detector
+    arguments = ["--train-file", str(root / "items.jsonl"), "--regions", str(root / "regions")]
+    command = ["train", "visual-nmn", "--out", str(root / "out"), *arguments]
+    assert main([*command, "--pretraining-data", str(root / "items.jsonl")]) == 1
     assert "no item has gold boxes" in capsys.readouterr().err
     assert main([*command, "--most-modules", "2"]) == 1
     assert "no item to train on has at most 2 modules" in capsys.readouterr().err
 
 
 def test_a_file_that_is_too_small_to_hold_items_out_is_refused(detector, capsys):
-    where, rows = detector
-    write_rows(where / "items.jsonl", rows[:19])
-    given = ["--train-file", str(where / "items.jsonl"), "--regions", str(where / "regions")]
-    assert main(["train", "visual-nmn", "--out", str(where / "out"), *given]) == 1
+    root, rows = detector
+    write_rows(root / "items.jsonl", rows[:19])
+    arguments = ["--train-file", str(root / "items.jsonl"), "--regions", str(root / "regions")]
+    assert main(["train", "visual-nmn", "--out", str(root / "out"), *arguments]) == 1
     assert "19 examples; without --dev-file at least 20 are needed" in capsys.readouterr().err
 
 
@@ -408,16 +420,25 @@ def test_encoder_and_heads_have_rates_of_their_own(visual_network, statements, s
 
 @pytest.mark.parametrize("command", ["visual-table", "visual-splits"])
 def test_a_pretrained_row_without_gold_boxes_is_refused_before_anything_is_trained(detector, capsys, command):
-    where, rows = detector
+    root, rows = detector
     longer = "and(exist(find[dogs]), and(exist(find[dogs]), exist(find[dogs])))"  # other than in training
-    write_rows(where / "test.jsonl", [{**row, "program": longer} for row in rows])
-    out, data = where / "out", ["--regions", str(where / "regions")]
+    write_rows(root / "test.jsonl", [{**row, "program": longer} for row in rows])
+    out, data_options = root / "out", ["--regions", str(root / "regions")]
     for name in ("train", "dev", "test"):
         rows_of = "test.jsonl" if name == "test" else "items.jsonl"
-        data += [f"--{name}-file", str(where / rows_of)]
+        data_options += [f"--{name}-file", str(root / rows_of)]
     splits = ["--splits", "length"] if command == "visual-splits" else []
-    given = [command, "--out", str(out), *splits, *data, "--variants", "layer", "graph-decont-pretraining"]
-    assert main(given) == 1
+    arguments = [
+        command,
+        "--out",
+        str(out),
+        *splits,
+        *data_options,
+        "--variants",
+        "layer",
+        "graph-decont-pretraining",
+    ]
+    assert main(arguments) == 1
     assert "no item to pretrain on has gold boxes" in capsys.readouterr().err
     assert not out.exists()
-    assert main([*given[:-1], "--steps", "1", "--batch", "2", "--hidden", "16"]) == 0
+    assert main([*arguments[:-1], "--steps", "1", "--batch", "2", "--hidden", "16"]) == 0

@@ -1,4 +1,7 @@
-"""Generated game reports: gold that executes to the answer, offsets that hold, names that stay in a split."""
+"""Generated game reports.
+
+Their gold executes to the answer, their offsets hold, and their names stay in a split.
+"""
 
 import json
 import os
@@ -39,7 +42,10 @@ def test_executing_the_program_over_the_gold_gives_every_answer(everything):
 
 
 def test_another_answer_would_be_found_out(everything):
-    """The check above can fail: numbers and names that are off by one are contradictions."""
+    """The check above can fail.
+
+    Numbers and names that are off by one are contradictions.
+    """
     names = {record["answer"] for record in everything if isinstance(record["answer"], str)}
     for record in everything[:100]:
         answer = record["answer"]
@@ -49,23 +55,23 @@ def test_another_answer_would_be_found_out(everything):
 
 
 def test_spans_are_where_they_say_in_code_points_tokens_and_quote(everything):
-    seen = 0
+    span_count = 0
     for record in everything:
         item, program = world_items.checked(record)
         for objects in world_items.gold_objects(item, program).values():
-            for each in objects.values():
-                assert isinstance(each, Span)
-                expected = build_span(each.id, *each.span, item.passage, item.tokens)
-                assert (each.span, each.tokens, each.quote) == (
+            for span in objects.values():
+                assert isinstance(span, Span)
+                expected = build_span(span.id, *span.span, item.passage, item.tokens)
+                assert (span.span, span.tokens, span.quote) == (
                     expected.span,
                     expected.tokens,
                     expected.quote,
                 )
-                assert item.passage[slice(*each.span)] == each.quote
-                assert item.tokens[each.tokens[0]][0] == each.span[0]
-                assert item.tokens[each.tokens[1] - 1][1] == each.span[1]
-                seen += 1
-    assert seen > 3 * len(everything)
+                assert item.passage[slice(*span.span)] == span.quote
+                assert item.tokens[span.tokens[0]][0] == span.span[0]
+                assert item.tokens[span.tokens[1] - 1][1] == span.span[1]
+                span_count += 1
+    assert span_count > 3 * len(everything)
 
 
 def test_tokens_are_those_of_annotation(everything):
@@ -78,19 +84,22 @@ def test_numbers_and_dates_lie_in_the_event_that_they_are_linked_to(everything):
     for record in everything:
         item, program = world_items.checked(record)
         drawn = world_items.gold_objects(item, program)
-        places = {one: each for objects in drawn.values() for one, each in objects.items()}
+        spans = {identifier: span for objects in drawn.values() for identifier, span in objects.items()}
         for number, objects in drawn.items():
             module = program.nodes[number].module
             if module in ("find-num", "find-date"):
-                for each in objects.values():
-                    (source,) = (places[link] for link in each.links)
-                    assert source.span[0] <= each.span[0] < each.span[1] <= source.span[1]
+                for span in objects.values():
+                    (source,) = (spans[link] for link in span.links)
+                    assert source.span[0] <= span.span[0] < span.span[1] <= source.span[1]
                     linked[module] += 1
     assert min(linked["find-num"], linked["find-date"]) > 50
 
 
-def _own(name):
-    """The part of a name that keeps it apart: given names and words for places may recur."""
+def _find_distinct_part(name):
+    """Return the part of a name that keeps it apart.
+
+    Given names and words for places may recur.
+    """
     plain = unicodedata.normalize("NFC", name)
     if not unicodedata.name(plain[0]).startswith("LATIN"):
         return plain
@@ -99,12 +108,12 @@ def _own(name):
 
 def test_no_name_of_one_split_is_in_another(records):
     names = {split: {n for r in records[split] for n in r["extra"]["world"]["names"]} for split in SPLITS}
-    own = {split: {_own(name) for name in names[split]} for split in SPLITS}
-    for one, other in permutations(SPLITS, 2):
-        assert len(own[one]) > 100
-        assert not own[one] & own[other]
+    distinct_parts = {split: {_find_distinct_part(name) for name in names[split]} for split in SPLITS}
+    for split, other in permutations(SPLITS, 2):
+        assert len(distinct_parts[split]) > 100
+        assert not distinct_parts[split] & distinct_parts[other]
         texts = "\n".join(record["passage"] + record["text"] for record in records[other])
-        assert not [name for name in names[one] if " " in name and name in texts]
+        assert not [name for name in names[split] if " " in name and name in texts]
 
 
 def test_texts_exercise_all_kinds_of_offsets(everything):
@@ -175,13 +184,15 @@ def test_the_same_seed_gives_the_same_items_in_any_process(records):
     code = (
         "import json; from modelserver.world.games import generate as g; print(json.dumps([*g('dev', 5, 3)]))"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True,
         env={**os.environ, "PYTHONHASHSEED": "77"},
     )  # fmt: skip
-    assert json.loads(done.stdout) == records["dev"][:5]
+    assert json.loads(process.stdout) == records["dev"][:5]
     assert next(iter(generate("dev", 1, 4))) != records["dev"][0]
-    assert len({record["external_id"] for some in records.values() for record in some}) == sum(SIZES.values())
+    assert len(
+        {record["external_id"] for split_records in records.values() for record in split_records}
+    ) == sum(SIZES.values())
 
 
 def test_the_command_writes_three_files(tmp_path, capsys):

@@ -1,4 +1,7 @@
-"""Generated scenes: sentences that are true or false as said, gold that executes, the same every time."""
+"""Generated scenes.
+
+Sentences are true or false as said, gold executes, and a seed gives the same scenes every time.
+"""
 
 import hashlib
 import json
@@ -50,9 +53,9 @@ def test_the_values_of_computed_nodes_are_those_of_the_executor(records):
     for record in records:
         item, program = world_items.checked(record)
         execution = world_items.executed(item, program)
-        known = record["extra"]["world"]["values"]
-        assert len(known) == len(program.nodes)
-        for value, executed, node in zip(known, execution.values, program.nodes, strict=True):
+        values = record["extra"]["world"]["values"]
+        assert len(values) == len(program.nodes)
+        for value, executed, node in zip(values, execution.values, program.nodes, strict=True):
             if value is not None:
                 assert executed == pytest.approx(value), (record["program"], node)
                 compared += 1
@@ -60,18 +63,18 @@ def test_the_values_of_computed_nodes_are_those_of_the_executor(records):
 
 
 def test_half_of_each_split_is_true_and_neighbours_differ(scenes):
-    for split, some in scenes.items():
-        labels = [scene.label for scene in some]
+    for split, split_scenes in scenes.items():
+        labels = [scene.label for scene in split_scenes]
         assert sum(labels) == SIZES[split] / 2
-        assert all(one != other for one, other in zip(labels[::2], labels[1::2], strict=True))
+        assert all(label != next_label for label, next_label in zip(labels[::2], labels[1::2], strict=True))
     firsts = [scene.label for scene in scenes["train"]][::2]
     assert 0.3 < sum(firsts) / len(firsts) < 0.7
 
 
 def test_no_program_and_no_sentence_is_in_two_splits(scenes):
-    for split, some in scenes.items():
-        assert {split_of(str(scene.claim.program)) for scene in some} == {split}
-    sentences = {split: {scene.sentence for scene in some} for split, some in scenes.items()}
+    for split, split_scenes in scenes.items():
+        assert {split_of(str(scene.claim.program)) for scene in split_scenes} == {split}
+    sentences = {split: {scene.sentence for scene in split_scenes} for split, split_scenes in scenes.items()}
     assert not sentences["train"] & (sentences["dev"] | sentences["test"])
     assert not sentences["dev"] & sentences["test"]
 
@@ -101,7 +104,10 @@ def test_a_sentence_reads_as_one(everything):
 
 
 def test_an_adjective_is_of_one_noun_only(everything):
-    """Of things that are joined by "and" into one count, the first bears none that the second could share."""
+    """Of two things in one count, the first has no adjective for both.
+
+    These things are joined by "and"; the first bears no adjective that the second could share.
+    """
     joined = [scene for scene in everything if scene.kind == "sum"]
     assert joined
     for scene in joined:
@@ -110,7 +116,10 @@ def test_an_adjective_is_of_one_noun_only(everything):
 
 
 def test_boxes_lie_in_the_image_around_what_is_drawn(everything):
-    """Leaving a thing out changes the picture within its box and nowhere else, up to a pixel's rounding."""
+    """Leaving a thing out changes the picture within its box alone.
+
+    This holds up to a pixel's rounding.
+    """
     for scene in everything[::20]:
         for image in (0, 1):
             things = [thing for thing in scene.pair if thing.image == image]
@@ -122,16 +131,16 @@ def test_boxes_lie_in_the_image_around_what_is_drawn(everything):
                 without = [other for other in things if other is not thing]
                 changed = np.abs(full - np.asarray(paint(without, *scene.grounds[image]))).max(axis=2) > 40
                 rows, columns = np.nonzero(changed)
-                seen = (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
+                extent = (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
                 covered = any(
                     t.is_shape and thing.is_shape and classify_contact(t, thing) != "apart" for t in without
                 )
-                assert seen[0] >= left - 2
-                assert seen[1] >= top - 2
-                assert seen[2] <= right + 2
-                assert seen[3] <= bottom + 2
+                assert extent[0] >= left - 2
+                assert extent[1] >= top - 2
+                assert extent[2] <= right + 2
+                assert extent[3] <= bottom + 2
                 if not covered:
-                    assert seen == pytest.approx((left, top, right, bottom), abs=3)
+                    assert extent == pytest.approx((left, top, right, bottom), abs=3)
 
 
 def test_everything_lies_where_a_person_can_tell(everything):
@@ -178,16 +187,20 @@ def test_only_the_changed_thing_could_tell_the_label(everything):
 
 
 def test_further_statements_are_about_the_pair_and_as_true_as_they_say(scenes, tmp_path):
-    made = [each for scene in scenes["train"][:20] for each in generate_further(scene, "train", 6)]
-    assert len(made) > 100
-    for each in made:
-        assert each.claim.is_true_of(each.pair) is each.label
-        assert split_of(str(each.claim.program)) == "train"
-    assert 0.35 < sum(each.label for each in made) / len(made) < 0.65
-    assert {each.kind for each in made} == set(KINDS_OF_CLAIMS), "rare kinds have their share"
+    statements = [
+        statement for scene in scenes["train"][:20] for statement in generate_further(scene, "train", 6)
+    ]
+    assert len(statements) > 100
+    for statement in statements:
+        assert statement.claim.is_true_of(statement.pair) is statement.label
+        assert split_of(str(statement.claim.program)) == "train"
+    assert 0.35 < sum(statement.label for statement in statements) / len(statements) < 0.65
+    assert {statement.kind for statement in statements} == set(KINDS_OF_CLAIMS), "rare kinds have their share"
     write_further(tmp_path / "further.jsonl", "train", 20, 3, 6)
     rows = [json.loads(line) for line in (tmp_path / "further.jsonl").read_text().splitlines()]
-    assert [(row["text"], row["answer"]) for row in rows] == [(each.sentence, each.label) for each in made]
+    assert [(row["text"], row["answer"]) for row in rows] == [
+        (statement.sentence, statement.label) for statement in statements
+    ]
     assert {row["extra"]["world"]["scene"] for row in rows} <= {scene.name for scene in scenes["train"]}
 
 

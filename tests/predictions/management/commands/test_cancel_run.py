@@ -1,4 +1,4 @@
-"""The command cancel_run: what it stops, and what it says when there is nothing to stop."""
+"""The command cancel_run stops runs, and says so if there is none to stop."""
 
 from io import StringIO
 

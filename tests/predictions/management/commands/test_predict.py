@@ -1,4 +1,7 @@
-"""The command predict: what it says and how it ends. The real queue and worker are in tests/fault."""
+"""Tests of the output and the end of the command predict.
+
+The real queue and worker are in tests/fault.
+"""
 
 import json
 from io import StringIO

@@ -1,4 +1,4 @@
-"""Probing for the right reasons, from questions through the server to the score."""
+"""Tests of probes for the right reasons, from questions to the score."""
 
 import json
 from io import StringIO
@@ -53,12 +53,18 @@ def probe(out: Path, *arguments: str, dataset: str = "people") -> tuple[str, str
 
 
 def scores(path: Path) -> dict[tuple[str, str, str], float]:
-    found = alignments(judge(read_records(path), rng=np.random.default_rng(1)))
-    return {(one.group.system, one.group.method, one.group.distribution): one.score for one in found}
+    alignment_rows = alignments(judge(read_records(path), rng=np.random.default_rng(1)))
+    return {
+        (alignment.group.system, alignment.group.method, alignment.group.distribution): alignment.score
+        for alignment in alignment_rows
+    }
 
 
 def test_it_works(planted: FakeModelServer, eager: None, tmp_path: Path):
-    """The one that follows the rule scores high, those with a shortcut low, by every method."""
+    """The system with the rule scores high, those with a shortcut low.
+
+    This holds for every method.
+    """
     made_dataset("people", ROWS)
     methods = ["integrated-gradients", "occlusion", "gradient-x-input"]
     out = tmp_path / "records.jsonl"
@@ -69,10 +75,10 @@ def test_it_works(planted: FakeModelServer, eager: None, tmp_path: Path):
     assert "6 × comparison, paragraphs, in" in output
     assert f"{out}: 54 records" in output
     for method in methods:
-        found = scores(out)
-        assert found["rule", method, "in"] == 1.0
-        assert found["first", method, "in"] == 0.0
-        assert found["heart", method, "in"] == 0.0
+        scores_by_group = scores(out)
+        assert scores_by_group["rule", method, "in"] == 1.0
+        assert scores_by_group["first", method, "in"] == 0.0
+        assert scores_by_group["heart", method, "in"] == 0.0
 
 
 def test_the_records_say_what_was_asked_and_answered(planted: FakeModelServer, eager: None, tmp_path: Path):
@@ -84,7 +90,7 @@ def test_the_records_say_what_was_asked_and_answered(planted: FakeModelServer, e
     assert record["positive"] == pytest.approx(
         [0.095 / 2]
     )  # half the logit: 1931 lies 9.5 years below the mean
-    assert record["negative"] == [0.0] * 6  # Who of the two singers or; "is" is a verb
+    assert record["negative"] == [0.0] * 6  # the words Who, of, the, two, singers and or; "is" is a verb
     assert (record["context"], record["step"], record["revision"]) == ("facts", "comparison", "rule-1")
 
 
@@ -140,7 +146,10 @@ def test_a_slice_that_is_done_twice_stores_nothing_twice(
 def test_lost_slices_come_back(
     planted: FakeModelServer, eager: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """A killed worker stores nothing; what it left is enqueued again and the rest stays."""
+    """A killed worker stores nothing, and its slices are enqueued again.
+
+    The rest stays.
+    """
     made_dataset("people", ROWS)
     lost: list[dict[str, int]] = []
 
@@ -201,12 +210,12 @@ class Broken(FakeSystem):
 def test_checked_instances_take_the_place_of_drafts(planted: FakeModelServer, eager: None, tmp_path: Path):
     made_dataset("people", ROWS)
     drafts = draft(ROWS, extents=["facts"], distributions=["in"]).instances
-    given = [
+    checked = [
         drafts[0].model_copy(update={"verdict": "valid"}),
         drafts[1].model_copy(update={"verdict": "rejected"}),
         drafts[2].model_copy(update={"verdict": "repaired", "positive": [(0, 3)], "negative": [(4, 6)]}),
     ]
-    (tmp_path / "checked.jsonl").write_text(instances_text(given), encoding="utf-8")
+    (tmp_path / "checked.jsonl").write_text(instances_text(checked), encoding="utf-8")
     _, error = probe(tmp_path / "r", "--system", "rule", "--instances", str(tmp_path / "checked.jsonl"))
     assert "left out: 1 × instances: rejected" in error
     records = [json.loads(line) for line in (tmp_path / "r").read_text(encoding="utf-8").splitlines()]
@@ -215,7 +224,7 @@ def test_checked_instances_take_the_place_of_drafts(planted: FakeModelServer, ea
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("{}", r"c\.jsonl: line 1, column id: is missing"),
         ('{"id": 3}', r"c\.jsonl: line 1, column id: Input should be a valid string"),
@@ -223,11 +232,11 @@ def test_checked_instances_take_the_place_of_drafts(planted: FakeModelServer, ea
     ],
 )
 def test_a_malformed_file_of_instances_is_told(
-    planted: FakeModelServer, tmp_path: Path, line: str, said: str
+    planted: FakeModelServer, tmp_path: Path, line: str, message: str
 ):
     made_dataset("people", ROWS)
     (tmp_path / "c.jsonl").write_text(line, encoding="utf-8")
-    with pytest.raises(CommandError, match=said):
+    with pytest.raises(CommandError, match=message):
         probe(tmp_path / "r", "--system", "rule", "--instances", str(tmp_path / "c.jsonl"))
 
 

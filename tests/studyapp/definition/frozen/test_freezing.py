@@ -1,4 +1,7 @@
-"""Tests of the canonical form and its hash: the same gives the same, any change gives another."""
+"""Tests of the canonical form and its hash.
+
+The same content gives the same hash, and any change gives another.
+"""
 
 import json
 from typing import Any
@@ -169,7 +172,7 @@ def paths(value, at=()):
     if isinstance(value, dict):
         return [path for key, part in value.items() for path in paths(part, (*at, key))]
     if isinstance(value, list):
-        return [path for place, part in enumerate(value) for path in paths(part, (*at, place))]
+        return [path for index, part in enumerate(value) for path in paths(part, (*at, index))]
     return [at]
 
 
@@ -202,7 +205,10 @@ def test_it_works():
 
 
 def test_the_hash_is_the_same_everywhere():
-    """Noted when the form was written: an accidental change of the form would orphan every stored hash."""
+    """The hash was noted when the form was written.
+
+    An accidental change of the form would orphan every stored hash.
+    """
     assert hash_canonical(FROZEN) == "d7c4e8847c3652c0d15b58a4dc96fcb829f4874117fd87fc25c10d6c3d243781"
 
 
@@ -222,7 +228,7 @@ def test_every_field_is_stored():
 
 @pytest.mark.parametrize("field", sorted(FrozenStudy.LATER))
 def test_later_fields_count_once_they_are_used(field):
-    """A study that does not use them keeps the hash that it had before they were known."""
+    """A study without a later field keeps the hash from before the field."""
     plain = FrozenStudy.model_validate(FROZEN)
     assert field not in plain.canonical()
     used = FrozenStudy.model_validate({**FROZEN, field: LATER[field]})

@@ -1,4 +1,7 @@
-"""Tests of texts in other languages: what is known, what is missing, and a study in another language."""
+"""Tests of texts in other languages, and of a study in one of them.
+
+They cover known and missing texts.
+"""
 
 import pytest
 
@@ -65,11 +68,11 @@ def test_what_belongs_to_nothing_is_found():
 
 @pytest.mark.parametrize("name", [name for name, scale in SCALES.items() if scale.items])
 def test_scales_of_ours_are_known_in_german(name):
-    known = WORDINGS["de"]
+    wordings = WORDINGS["de"]
     for entry in expand([{"template": name}]):
         question = Question.model_validate(entry)
-        assert question.text in known
-        assert {label for label in list_labels(question) if label not in known} == set()
+        assert question.text in wordings
+        assert {label for label in list_labels(question) if label not in wordings} == set()
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
@@ -91,11 +94,13 @@ def test_a_translated_question_keeps_what_is_stored():
 @pytest.mark.parametrize("task", ["verification", "advice", "simulation"])
 def test_templates_ask_in_the_language_of_the_study(task):
     german = own_language(f"task: {task}\n")
-    asked = german.questionnaire.all
-    assert asked
-    assert {question.text for question in asked} <= set(WORDINGS["de"].values())
-    assert {label for question in asked for label in list_labels(question)} <= set(WORDINGS["de"].values())
-    assert asked[-1].values == TEMPLATES["xqa-2020"].post_survey[-1].values
+    questions = german.questionnaire.all
+    assert questions
+    assert {question.text for question in questions} <= set(WORDINGS["de"].values())
+    assert {label for question in questions for label in list_labels(question)} <= set(
+        WORDINGS["de"].values()
+    )
+    assert questions[-1].values == TEMPLATES["xqa-2020"].post_survey[-1].values
 
 
 def test_own_texts_stay_in_a_german_study():

@@ -1,4 +1,7 @@
-"""Tests of withdrawal, of deleting and anonymising one person, and of retention."""
+"""Tests of withdrawal, deletion and anonymisation, and of retention.
+
+One person is deleted or anonymised at a time.
+"""
 
 import csv
 import io
@@ -59,7 +62,10 @@ def study():
 
 @pytest.fixture
 def participant(study, client):
-    """One who came from a platform, answered one item, with somebody else beside."""
+    """A participant from a platform who answered one item.
+
+    Somebody else takes part beside them.
+    """
     factories.make_participant(study=study, completed=True)
     participant = came(study, client, SECRETS[0], session=SECRETS[1])
     factories.answer_item(participant)
@@ -81,15 +87,22 @@ class TestDeleting:
         assert event.data == {"mode": "live", "reason": "asked by mail"}
 
     def test_no_table_that_points_to_a_participant_is_forgotten(self, study, participant):
-        """Every relation is a PROTECT or found: a row left behind would stop the deletion."""
+        """Every relation is a PROTECT, or the deletion finds it.
+
+        A row left behind would stop the deletion.
+        """
         StageResponse.objects.create(participant=participant, stage="instructions")
         relations = Participant._meta.related_objects
         assert len(relations) >= 5
-        filled = [one for one in relations if one.related_model._base_manager.filter(participant=participant)]
+        filled = [
+            relation
+            for relation in relations
+            if relation.related_model._base_manager.filter(participant=participant)
+        ]
         assert len(filled) >= 5
         privacy.delete_participant(participant=participant, by=None, reason="x")
-        for one in relations:
-            assert not one.related_model._base_manager.filter(participant_id=participant.pk).exists()
+        for relation in relations:
+            assert not relation.related_model._base_manager.filter(participant_id=participant.pk).exists()
 
     def test_the_cookie_of_a_deleted_person_opens_nothing(self, study, participant, client):
         privacy.delete_participant(participant=participant, by=None, reason="x")
@@ -138,38 +151,40 @@ class TestAnswersForJudges:
         return "exclude"
 
     @pytest.fixture
-    def asked(self, promise):
+    def advice_study(self, promise):
         return factories.make_advice(
             conditions=[{"system": "helper"}], items={"ids": ["q2"]}, privacy={"withdrawal": promise}
         )
 
     @removals
-    def test_they_go_with_what_was_said_about_them(self, asked, remove):
-        person = advised(asked, initial=self.NAME)
-        advised(asked, initial="a lake")
-        assert queued_for_judges(asked) == {self.NAME, "the sea", "a lake"}
+    def test_they_go_with_what_was_said_about_them(self, advice_study, remove):
+        person = advised(advice_study, initial=self.NAME)
+        advised(advice_study, initial="a lake")
+        assert queued_for_judges(advice_study) == {self.NAME, "the sea", "a lake"}
         for answer in JudgedAnswer.objects.all():
             judge(judged=answer, is_correct=False, note="Jane wrote this.", by=factories.make_user())
         remove(person)
-        assert queued_for_judges(asked) == {"the sea", "a lake"}
+        assert queued_for_judges(advice_study) == {"the sea", "a lake"}
         assert Judgement.objects.count() == 2
 
     @removals
-    def test_what_somebody_else_or_a_system_said_stays(self, asked, remove):
-        person = advised(asked, initial=self.NAME, final="no")  # the system says no
-        advised(asked, initial="yes", final=self.NAME)
-        assert queued_for_judges(asked) == {self.NAME, "no"}
+    def test_what_somebody_else_or_a_system_said_stays(self, advice_study, remove):
+        person = advised(advice_study, initial=self.NAME, final="no")  # the system says no
+        advised(advice_study, initial="yes", final=self.NAME)
+        assert queued_for_judges(advice_study) == {self.NAME, "no"}
         remove(person)
         rows = JudgedAnswer.objects.values_list("answer", "from_people")
-        kept = Trial.objects.filter(participant=person.pk).exclude(participant__status="withdrawn").exists()
-        assert set(rows) == {(self.NAME, True), ("no", kept)}  # anonymising keeps words of the item
+        is_kept = (
+            Trial.objects.filter(participant=person.pk).exclude(participant__status="withdrawn").exists()
+        )
+        assert set(rows) == {(self.NAME, True), ("no", is_kept)}  # anonymising keeps words of the item
 
-    def test_who_withdrew_is_not_queued_and_keeps_nothing_in_the_queue(self, asked):
-        first, second = (advised(asked, initial=self.NAME) for _ in "12")
+    def test_who_withdrew_is_not_queued_and_keeps_nothing_in_the_queue(self, advice_study):
+        first, second = (advised(advice_study, initial=self.NAME) for _ in "12")
         privacy.withdraw(participant=first)
-        assert queued_for_judges(asked) == {self.NAME, "the sea"}
+        assert queued_for_judges(advice_study) == {self.NAME, "the sea"}
         privacy.withdraw(participant=second)
-        assert queued_for_judges(asked) == set()
+        assert queued_for_judges(advice_study) == set()
         assert Trial.objects.filter(answers__initial_answer=self.NAME).count() == 2
 
 
@@ -260,8 +275,8 @@ class TestAnonymising:
         show_survey(participant=participant)
         assert submit_survey(participant=participant, answers={"reason": "guess"}, **sent)
         privacy.anonymise_participant(participant=participant, by=None, reason="asked")
-        kept = {"item": Trial.objects.get().answers, "post_survey": SurveyResponse.objects.get().answers}
-        assert ["reason" in (kept[name] or {}) for name in ("item", "post_survey")] == [
+        stored = {"item": Trial.objects.get().answers, "post_survey": SurveyResponse.objects.get().answers}
+        assert ["reason" in (stored[name] or {}) for name in ("item", "post_survey")] == [
             typed != "item",
             typed != "post_survey",
         ]
@@ -334,7 +349,7 @@ class TestWithdrawing:
 
     def test_the_code_is_on_the_last_page_and_differs(self, study, client):
         people = [factories.make_participant(study=study, completed=True) for _ in "12"]
-        codes = [one.withdrawal_code for one in people]
+        codes = [person.withdrawal_code for person in people]
         assert len(set(codes)) == 2
         assert find_participant_by_code(codes[0]) == people[0]
         client.cookies["participant"] = sign_participant(people[0])

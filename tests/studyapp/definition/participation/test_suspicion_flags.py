@@ -1,4 +1,7 @@
-"""Tests of flags: the rules, what is stored, the export, and the rule of exclusion that reads them."""
+"""Tests of flags: their rules, storage and export.
+
+A rule of exclusion reads them.
+"""
 
 import csv
 import json
@@ -24,15 +27,20 @@ SAME = [{"a": 4, "b": True}] * 6
 
 
 def flags_after(answers, *, seconds=(), hidden_ms=None, study=None):
-    """Flags of a participant with these answers; items take 20 s unless told otherwise."""
+    """Return the flags of a participant with these answers.
+
+    Items take 20 s unless ``seconds`` says otherwise.
+    """
     study = study or factories.make_study(items=6, conditions=1)
     person = factories.make_participant(study=study)
     begun = person.consented_at
     assert begun is not None
     times = [*seconds, *[20.0] * (len(answers) - len(seconds))]
     trials = person.trials.order_by("item__external_id")
-    for trial, given, took, hidden in zip(trials, answers, times, [hidden_ms, *[0] * 5], strict=False):
-        trial.answers, trial.shown_at = given, begun
+    for trial, trial_answers, took, hidden in zip(
+        trials, answers, times, [hidden_ms, *[0] * 5], strict=False
+    ):
+        trial.answers, trial.shown_at = trial_answers, begun
         trial.submitted_at = begun + timedelta(seconds=took)
         trial.client_total_ms, trial.client_hidden_ms = (None, None) if hidden_ms is None else (200, hidden)
         trial.save()
@@ -103,14 +111,14 @@ def take_part(study, certainties):
 
 
 def test_flags_are_exported_and_exclude_by_the_rules_of_the_study_only(study, tmp_path):
-    one, other = (take_part(study, [1, 2, 3, 4, 5]) for _number in range(2))
+    first, second = (take_part(study, [1, 2, 3, 4, 5]) for _number in range(2))
     lining = take_part(study, [3, 3, 3, 3, 3])
     honest = take_part(study, [5, 4, 3, 2, 1])
     assert list_participant_flags(Participant.objects.all()) == {
-        one.pk: ["identical_pattern"], other.pk: ["identical_pattern"], lining.pk: ["straight_lining"],
+        first.pk: ["identical_pattern"], second.pk: ["identical_pattern"], lining.pk: ["straight_lining"],
     }  # fmt: skip
     assert [row.public_id for row in list_flagged_participants(study)] == [
-        one.public_id, other.public_id, lining.public_id,
+        first.public_id, second.public_id, lining.public_id,
     ]  # fmt: skip
     counts = {flag: n for flag, _meaning, n in count_flags(study)}
     assert counts["identical_pattern"] == 2
@@ -121,7 +129,7 @@ def test_flags_are_exported_and_exclude_by_the_rules_of_the_study_only(study, tm
     assert flags[honest.public_id] == ""
     with (tmp_path / "out" / "trials.csv").open() as file:
         excluded = {row["participant_id"] for row in csv.DictReader(file) if row["excluded_by"] == "alike"}
-    assert excluded == {one.public_id, other.public_id}
+    assert excluded == {first.public_id, second.public_id}
     counts = json.loads((tmp_path / "out" / "rules.json").read_text())["counts"]["live"]
     assert counts["by_rule"] == {"alike": 10}
 
@@ -176,10 +184,10 @@ def test_failed_checks_are_flags_that_a_registered_rule_may_read(db, tmp_path):
     wrong = {"look_up": True, "judged": "style"}
     submit_stage(page=page, answers=wrong, changes={}, timing=PageTiming(9_000))
     assert list_participant_flags(Participant.objects.all()) == {careless.pk: ["failed_comprehension"]}
-    for participant, asked in ((careless, {"certainty": 2}), (careful, {"rated_correct": False})):
+    for participant, answers in ((careless, {"certainty": 2}), (careful, {"rated_correct": False})):
         factories.go_through_stages(participant)
         while participant.trials.filter(item__kind="attention", answers__isnull=True).exists():
-            factories.answer_item(participant, **asked)
+            factories.answer_item(participant, **answers)
     assert "failed_attention" in list_participant_flags(Participant.objects.all())[careless.pk]
     assert not {"failed_attention", "failed_comprehension"} & set(
         list_participant_flags(Participant.objects.all())[careful.pk]

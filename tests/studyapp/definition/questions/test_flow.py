@@ -1,4 +1,7 @@
-"""Which questions somebody sees: conditions, earlier answers, sections, pages and orders."""
+"""Tests of the questions that somebody sees, by conditions and answers.
+
+Sections, pages and orders count, too.
+"""
 
 import pytest
 from pydantic import ValidationError
@@ -19,12 +22,14 @@ PLAIN = Viewer(frozenset({"plain"}), is_explained=False, seed=1)
 FACTS = Viewer(frozenset({"facts"}), is_explained=True, seed=1)
 
 
-def asked(key, **fields):
+def make_question(key, **fields):
     return {"key": key, "text": f"{key}?", "scale": "yes_no", **fields}
 
 
 def survey(*entries, **fields):
-    return Questionnaire.model_validate({"item": [asked("own")], "post_survey": list(entries), **fields})
+    return Questionnaire.model_validate(
+        {"item": [make_question("own")], "post_survey": list(entries), **fields}
+    )
 
 
 def definition(**fields):
@@ -51,22 +56,25 @@ def frozen(**fields):
 
 class TestConditions:
     def test_the_2020_template_asks_about_explanations_only_where_there_are_some(self):
-        made = frozen()
+        study = frozen()
         explained, other = (
-            [[q.text for q in page] for page in build_pages(made.post_survey, viewer)]
+            [[q.text for q in page] for page in build_pages(study.post_survey, viewer)]
             for viewer in (Viewer(frozenset({"a"}), True), Viewer(frozenset({"a (no explanation)"}), False))
         )
         assert explained == [[question.text for question in XQA.post_survey]]
         assert other == [
             ["I trust the question answering system.", "I am satisfied with the question answering system."]
         ]
-        assert [q.key for q in made.item_questionnaire if q.only] == ["helpfulness"]
+        assert [q.key for q in study.item_questionnaire if q.only] == ["helpfulness"]
 
     def test_a_study_that_shows_explanations_everywhere_freezes_as_before(self):
-        """The hash of such a version, launched before conditions could be named, is that of the next."""
-        made = frozen(conditions=[{"system": "a"}, {"ground_truth": True}])
+        """A version from before named conditions has the hash of the next one.
+
+        It was launched before conditions could be named.
+        """
+        study = frozen(conditions=[{"system": "a"}, {"ground_truth": True}])
         fields = {"key", "text", "scale", "role", "required"}
-        for question in (*made.item_questionnaire, *made.post_survey):
+        for question in (*study.item_questionnaire, *study.post_survey):
             assert question.model_dump(mode="json").keys() == fields
 
     def test_a_participant_of_several_conditions_is_asked_what_one_of_them_asks(self):
@@ -83,7 +91,7 @@ class TestConditions:
     )
     def test_a_limit_that_means_nothing(self, limit, message):
         with pytest.raises(ValidationError, match=message):
-            definition(questionnaire={"item": [asked("own", **limit)], "post_survey": []})
+            definition(questionnaire={"item": [make_question("own", **limit)], "post_survey": []})
 
     def test_an_attention_item_expects_only_what_everybody_is_asked(self):
         check = {"id": "c", "kind": "instructed", "position": 1, "text": "5!", "expected": {"helpfulness": 5}}
@@ -91,19 +99,19 @@ class TestConditions:
             definition(attention=[check])
 
     def test_instructions_have_parts(self):
-        made = frozen(
+        study = frozen(
             instructions=[{"text": "Read."}, {"text": "Look at the marks.", "only": "explained"}],
         )
-        assert made.instructions_page
-        assert made.instructions_for(Viewer(frozenset({"a"}), True)) == "Read.\n\nLook at the marks."
-        assert made.instructions_for(Viewer(frozenset({"a (no explanation)"}), False)) == "Read."
+        assert study.instructions_page
+        assert study.instructions_for(Viewer(frozenset({"a"}), True)) == "Read.\n\nLook at the marks."
+        assert study.instructions_for(Viewer(frozenset({"a (no explanation)"}), False)) == "Read."
 
 
 class TestEarlierAnswers:
     QUESTIONS = survey(
-        asked("used"),
-        asked("liked", show_if={"question": "used", "is": True}),
-        asked("why", show_if={"question": "liked", "is": True}),
+        make_question("used"),
+        make_question("liked", show_if={"question": "used", "is": True}),
+        make_question("why", show_if={"question": "liked", "is": True}),
     ).post_survey
 
     @pytest.mark.parametrize(
@@ -131,8 +139,10 @@ class TestEarlierAnswers:
         ],
     )
     def test_every_kind_of_answer(self, scale, shown, answer, opens):
-        made = survey(asked("first", scale=scale), asked("then", show_if={"question": "first", **shown}))
-        assert (len(select_visible_questions(made.post_survey, {"first": answer})) == 2) is opens
+        questionnaire = survey(
+            make_question("first", scale=scale), make_question("then", show_if={"question": "first", **shown})
+        )
+        assert (len(select_visible_questions(questionnaire.post_survey, {"first": answer})) == 2) is opens
 
     @pytest.mark.parametrize(
         ("shown", "message"),
@@ -149,20 +159,20 @@ class TestEarlierAnswers:
     )
     def test_a_condition_that_cannot_be_met(self, shown, message):
         with pytest.raises(ValidationError, match=message):
-            survey(asked("first"), asked("then", show_if=shown), asked("later"))
+            survey(make_question("first"), make_question("then", show_if=shown), make_question("later"))
 
 
 class TestPages:
     ENTRIES = (
         {"heading": "Before", "text": "Some words."},
-        asked("a"),
-        asked("b"),
+        make_question("a"),
+        make_question("b"),
         {"page_break": True},
         {"heading": "After"},
-        asked("c", show_if={"question": "a", "is": True}),
+        make_question("c", show_if={"question": "a", "is": True}),
         {"page_break": True},
-        asked("d", only=["facts"]),
-        asked("e", only=["plain"]),
+        make_question("d", only=["facts"]),
+        make_question("e", only=["plain"]),
     )
 
     def test_it_works(self):
@@ -178,19 +188,19 @@ class TestPages:
         assert find_next_page(pages, 4, {}) is None
 
     def test_a_heading_stays_over_its_section_if_its_first_question_is_hidden(self):
-        made = survey(
-            asked("a"),
+        questionnaire = survey(
+            make_question("a"),
             {"page_break": True},
             {"heading": "Why"},
-            asked("b", show_if={"question": "a", "is": True}),
-            asked("c"),
+            make_question("b", show_if={"question": "a", "is": True}),
+            make_question("c"),
         )
-        [question] = select_open_questions(build_pages(made.post_survey, FACTS)[1], {"a": False})
+        [question] = select_open_questions(build_pages(questionnaire.post_survey, FACTS)[1], {"a": False})
         assert (question.key, question.heading) == ("c", "Why")
 
     @pytest.mark.parametrize("part", ["item", "comprehension"])
     def test_an_item_and_a_check_have_one_page(self, part):
-        question = asked("own", page_break=True)
+        question = make_question("own", page_break=True)
         fields = {
             "item": {"questionnaire": {"item": [question], "post_survey": []}},
             "comprehension": {
@@ -203,15 +213,15 @@ class TestPages:
 
     def test_a_heading_over_nothing(self):
         with pytest.raises(ValidationError, match="a question must follow a heading or a page break"):
-            survey(asked("a"), {"heading": "The end"})
+            survey(make_question("a"), {"heading": "The end"})
 
 
 class TestOrder:
     MANY = survey(
-        *(asked(f"q{n}") for n in range(6)),
-        asked("why", show_if={"question": "q2", "is": True}),
+        *(make_question(f"q{n}") for n in range(6)),
+        make_question("why", show_if={"question": "q2", "is": True}),
         {"heading": "Later"},
-        *(asked(f"r{n}") for n in range(4)),
+        *(make_question(f"r{n}") for n in range(4)),
     ).post_survey
 
     def test_each_participant_has_an_order_that_a_reload_keeps(self):
@@ -233,11 +243,11 @@ class TestOrder:
 
     def test_choices_are_shuffled_but_the_last(self):
         choices = {"kind": "single", "choices": {name: name for name in "abcdef"}}
-        question = Question.model_validate(asked("one", scale=choices, random_choices=True, fixed=2))
+        question = Question.model_validate(make_question("one", scale=choices, random_choices=True, fixed=2))
         shown = set()
         for seed in range(40):
-            [[seen]] = build_pages([question], FACTS._replace(seed=seed))
-            values = [value for value, _label in seen.choices]
+            [[shuffled]] = build_pages([question], FACTS._replace(seed=seed))
+            values = [value for value, _label in shuffled.choices]
             assert values[4:] == ["e", "f"]
             shown.add(tuple(values))
         assert len(shown) > 10
@@ -254,4 +264,4 @@ class TestOrder:
     )
     def test_nothing_to_shuffle(self, fields, message):
         with pytest.raises(ValidationError, match=message):
-            survey(asked("a", **fields))
+            survey(make_question("a", **fields))

@@ -141,12 +141,12 @@ class TestKinds:
         ],
     )
     def test_stored_as(self, scale, sent, stored):
-        asked = question(scale=scale)
-        answers, errors = parse_answers([asked], {"sure": sent})
+        asked_question = question(scale=scale)
+        answers, errors = parse_answers([asked_question], {"sure": sent})
         assert errors == {}
         assert answers == {"sure": stored}
         assert type(answers["sure"]) is type(stored)
-        assert asked.is_valid_answer(stored)
+        assert asked_question.is_valid_answer(stored)
 
     @pytest.mark.parametrize(
         ("scale", "sent", "words"),
@@ -180,11 +180,11 @@ class TestKinds:
             "single": ("sure", "string"), "number": ("sure", "number"), "text": ("sure", "string"),
         }  # fmt: skip
         for scale in (SINGLE, NUMBER, TEXT):
-            asked = question(scale=scale)
-            answer, changes = asked.columns
-            assert (answer.name, answer.type) == types[asked.kind]
+            asked_question = question(scale=scale)
+            answer, changes = asked_question.columns
+            assert (answer.name, answer.type) == types[asked_question.kind]
             assert changes.name == "changes_sure"
-            assert answer.is_free_text == (asked.kind == "text")
+            assert answer.is_free_text == (asked_question.kind == "text")
         assert question(scale={**NUMBER, "step": 1}).columns[0].type == "integer"
         *choices, _changes = question(scale=MULTIPLE).columns
         assert [(column.name, column.type) for column in choices] == [

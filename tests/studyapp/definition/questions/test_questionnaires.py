@@ -24,10 +24,18 @@ def test_template_of_2020():
 
 
 def test_a_questionnaire_takes_the_rest_from_a_template():
-    own = Questionnaire.model_validate({"template": "xqa-2020", "pre_survey": [{"template": "demographics"}]})
-    assert own.item == XQA.item
-    assert [q.key for q in own.pre_survey] == ["age", "gender", "english", "education"]
-    assert [q.key for q in own.all][:5] == ["age", "gender", "english", "education", "rated_correct"]
+    questionnaire = Questionnaire.model_validate(
+        {"template": "xqa-2020", "pre_survey": [{"template": "demographics"}]}
+    )
+    assert questionnaire.item == XQA.item
+    assert [q.key for q in questionnaire.pre_survey] == ["age", "gender", "english", "education"]
+    assert [q.key for q in questionnaire.all][:5] == [
+        "age",
+        "gender",
+        "english",
+        "education",
+        "rated_correct",
+    ]
     with pytest.raises(
         ValidationError,
         match="unknown template 'xqa'; known templates: advice, counterfactual, pictures, preference, "

@@ -1,4 +1,7 @@
-"""Tests of scores: the published keys by hand-computed answers, own keys, and every wrong key."""
+"""Tests of scores: the published keys, own keys, and every wrong key.
+
+The published keys are checked by hand-computed answers.
+"""
 
 import pytest
 from pydantic import ValidationError
@@ -16,19 +19,19 @@ from studyapp.definition.questions.scales import SCALES, expand
 ITEMS = {"trust-xai": 8, "explanation-satisfaction": 7}
 
 
-def asked(name, **fields):
+def expand_scale(name, **fields):
     """The questions of a published scale."""
     count = SCALES[name].entered or ITEMS.get(name, 0)
     entered = {} if SCALES[name].items else {"items": [f"Item {n + 1}" for n in range(count)]}
     return [Question.model_validate(entry) for entry in expand([{"template": name, **entered, **fields}])]
 
 
-def score(name, answers, questions=None, own=()):
-    questions = questions or asked(PUBLISHED[name].scale)
-    found = {each.column: each for each in list_scale_scores(questions, own)}[
+def score(name, answers, questions=None, keys=()):
+    questions = questions or expand_scale(PUBLISHED[name].scale)
+    scale_score = {candidate.column: candidate for candidate in list_scale_scores(questions, keys)}[
         "score_" + name.replace("-", "_")
     ]
-    return found.value(dict(zip([question.key for question in questions], answers, strict=True)))
+    return scale_score.value(dict(zip([question.key for question in questions], answers, strict=True)))
 
 
 @pytest.mark.parametrize(
@@ -58,40 +61,45 @@ def test_published_keys(name, answers, expected):
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_every_key_names_source_and_direction_and_reaches_its_range(name):
-    [found] = [each for each in list_scale_scores(asked(PUBLISHED[name].scale), ()) if each.column.endswith(
-        "_" + name.replace("-", "_"))][:1]  # fmt: skip
-    assert found.source
-    assert found.higher
+    [scale_score] = [
+        candidate for candidate in list_scale_scores(expand_scale(PUBLISHED[name].scale), ())
+        if candidate.column.endswith("_" + name.replace("-", "_"))
+    ][:1]  # fmt: skip
+    assert scale_score.source
+    assert scale_score.higher
     ends = [
-        found.value({item.key: item.low if item.reversed != top else item.high for item in found.items})
+        scale_score.value(
+            {item.key: item.low if item.reversed != top else item.high for item in scale_score.items}
+        )
         for top in (True, False)
     ]
-    assert sorted(end for end in ends if end is not None) == pytest.approx(sorted(found.range))
+    assert sorted(end for end in ends if end is not None) == pytest.approx(sorted(scale_score.range))
 
 
 def test_a_missing_item_leaves_no_score():
-    [found] = list_scale_scores(asked("nasa-tlx"), ())
-    answers = dict.fromkeys((item.key for item in found.items), 5)
-    assert found.value(answers) == 20
+    [scale_score] = list_scale_scores(expand_scale("nasa-tlx"), ())
+    answers = dict.fromkeys((item.key for item in scale_score.items), 5)
+    assert scale_score.value(answers) == 20
     del answers["tlx_effort"]
-    assert found.value(answers) is None
+    assert scale_score.value(answers) is None
 
 
 def test_other_versions_have_no_published_score():
-    assert list_scale_scores(asked("nasa-tlx", only=["tlx_mental", "tlx_effort"]), ()) == []
+    assert list_scale_scores(expand_scale("nasa-tlx", only=["tlx_mental", "tlx_effort"]), ()) == []
     nine = [
         Question.model_validate(entry) for entry in expand([{"template": "trust-xai", "items": ["A"] * 9}])
     ]
     assert list_scale_scores(nine, ()) == []
     seven_points = [
-        question.model_copy(update={"scale": asked("umux-lite")[0].scale}) for question in asked("nasa-tlx")
+        question.model_copy(update={"scale": expand_scale("umux-lite")[0].scale})
+        for question in expand_scale("nasa-tlx")
     ]
     assert list_scale_scores(seven_points, ()) == []
 
 
 def test_a_definition_may_have_another_key():
-    own = ScaleKey(name="trust-xai", items=[f"trust_xai_{n}" for n in range(1, 9)])
-    assert score("trust-xai", [4] * 8, own=[own]) == 4
+    key = ScaleKey(name="trust-xai", items=[f"trust_xai_{n}" for n in range(1, 9)])
+    assert score("trust-xai", [4] * 8, keys=[key]) == 4
 
 
 def test_an_own_scale_over_rows_of_a_matrix_and_a_slider():
@@ -108,10 +116,12 @@ def test_an_own_scale_over_rows_of_a_matrix_and_a_slider():
         ),
     ]
     key = {"items": ["load_mind", "load_calm", "effort"], "reverse": ["load_calm"], "range": [0, 100]}
-    own = [ScaleKey.model_validate(each) for each in list_scale_keys({"load": key})]
-    check_scales(own, {"item": questions})
-    [found] = list_scale_scores(questions, own)
-    assert found.value({"load_mind": 5, "load_calm": 1, "effort": 4}) == pytest.approx((100 + 100 + 40) / 3)
+    keys = [ScaleKey.model_validate(entry) for entry in list_scale_keys({"load": key})]
+    check_scales(keys, {"item": questions})
+    [scale_score] = list_scale_scores(questions, keys)
+    assert scale_score.value({"load_mind": 5, "load_calm": 1, "effort": 4}) == pytest.approx(
+        (100 + 100 + 40) / 3
+    )
 
 
 @pytest.mark.parametrize(
@@ -136,7 +146,7 @@ def test_wrong_keys(key, words):
         Question.model_validate({"key": "sure", "text": "Sure?", "scale": "yes_no"}),
         Question.model_validate({"key": "score_taken", "text": "Sure?", "scale": "yes_no"}),
     ]
-    parts = {"item": asked("nasa-tlx"), "post_survey": [*asked("umux-lite"), *more]}
+    parts = {"item": expand_scale("nasa-tlx"), "post_survey": [*expand_scale("umux-lite"), *more]}
     with pytest.raises(ValueError, match=words):
         check_scales([ScaleKey.model_validate({"name": "own", **key})], parts)
 

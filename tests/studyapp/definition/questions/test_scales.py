@@ -12,21 +12,21 @@ def questions(*entries):
 
 
 def test_it_works():
-    found = questions({"template": "umux-lite"}, {"key": "own", "text": "Own?", "scale": "yes_no"})
-    assert [question.key for question in found] == ["umux_capabilities", "umux_ease", "own"]
-    assert found[0].choices[0] == ("1", "1 – Strongly disagree")
-    assert len(found[0].choices) == 7
+    parsed = questions({"template": "umux-lite"}, {"key": "own", "text": "Own?", "scale": "yes_no"})
+    assert [question.key for question in parsed] == ["umux_capabilities", "umux_ease", "own"]
+    assert parsed[0].choices[0] == ("1", "1 – Strongly disagree")
+    assert len(parsed[0].choices) == 7
 
 
 @pytest.mark.parametrize("name", SCALES)
 def test_every_scale_makes_valid_questions(name):
     scale = SCALES[name]
     entered = {} if scale.items else {"items": [f"Item {n}" for n in range(scale.entered or 3)]}
-    found = questions({"template": name, **entered})
-    assert len(found) == len(scale.items) or len(found) == (scale.entered or 3)
+    parsed = questions({"template": name, **entered})
+    assert len(parsed) == len(scale.items) or len(parsed) == (scale.entered or 3)
     assert scale.title
     assert scale.source
-    assert Questionnaire(item=found, post_survey=[]).item == found, "keys and columns differ"
+    assert Questionnaire(item=parsed, post_survey=[]).item == parsed, "keys and columns differ"
 
 
 def test_demographics_are_never_required():
@@ -36,9 +36,9 @@ def test_demographics_are_never_required():
 
 
 def test_only_some_and_not_required():
-    found = questions({"template": "nasa-tlx", "only": ["tlx_effort", "tlx_mental"], "required": False})
-    assert [question.key for question in found] == ["tlx_mental", "tlx_effort"]
-    assert not any(question.required for question in found)
+    parsed = questions({"template": "nasa-tlx", "only": ["tlx_effort", "tlx_mental"], "required": False})
+    assert [question.key for question in parsed] == ["tlx_mental", "tlx_effort"]
+    assert not any(question.required for question in parsed)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Tests of the blocks of a simulation: their places, and definitions that do not fit them."""
+"""Tests of the blocks of a simulation: their places, unfit definitions."""
 
 import pytest
 from pydantic import ValidationError

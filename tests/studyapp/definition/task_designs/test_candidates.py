@@ -1,4 +1,7 @@
-"""Tests of the answers to choose from: the system's is one, none comes twice, and the order hides it."""
+"""Tests of the answers to choose from, which hide the system's answer.
+
+The system's answer is one of them, none comes twice, and the order gives nothing away.
+"""
 
 import pytest
 
@@ -18,7 +21,7 @@ def make(answer="Kolwen", likely=(), labels=(), most=5, seed="1/q1", context=CON
 def test_it_works():
     options = make(likely=["Tolm", "Kolwen", ""])
     assert {"Kolwen", "Tolm"} <= {*options}
-    assert len(options) == 5 == len({normalise_answer(one) for one in options})
+    assert len(options) == 5 == len({normalise_answer(option) for option in options})
     assert not {"Ada Brenn", "1950"} & {*options}  # of other types than the answers
     assert make(likely=["Tolm", "Kolwen", ""]) == options
 
@@ -30,7 +33,7 @@ def test_no_two_are_equal_after_normalisation():
 
 @pytest.mark.parametrize("likely", [[], ["no"], ["Yes", "no"]])
 def test_yes_and_no_keep_their_order(likely):
-    assert [one.lower() for one in make("Yes", likely)] == ["yes", "no"]
+    assert [option.lower() for option in make("Yes", likely)] == ["yes", "no"]
 
 
 def test_an_answer_in_words_to_a_question_for_yes_or_no_stands_beside_both():
@@ -45,8 +48,8 @@ def test_labels_keep_their_order_and_the_systems_own_is_kept():
 
 def test_the_order_gives_the_answer_away_nowhere():
     """Over many items, the system's answer is as often on each place."""
-    places = [make(seed=f"1/q{number}", likely=["Tolm"], most=4).index("Kolwen") for number in range(400)]
-    assert all(60 <= places.count(place) <= 140 for place in range(4))
+    positions = [make(seed=f"1/q{number}", likely=["Tolm"], most=4).index("Kolwen") for number in range(400)]
+    assert all(60 <= positions.count(position) <= 140 for position in range(4))
 
 
 def test_an_article_without_mentions_leaves_what_is_known():
@@ -55,4 +58,4 @@ def test_an_article_without_mentions_leaves_what_is_known():
 
 def test_one_text_more_leaves_the_order_of_the_others():
     before = shuffle_texts(["a", "b", "c"], 1)
-    assert [one for one in shuffle_texts(["a", "b", "c", "d"], 1) if one != "d"] == before
+    assert [text for text in shuffle_texts(["a", "b", "c", "d"], 1) if text != "d"] == before

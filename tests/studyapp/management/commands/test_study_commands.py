@@ -1,4 +1,7 @@
-"""Tests of create_study, launch_study and study_link as a researcher calls them."""
+"""Tests of create_study, launch_study and study_link.
+
+The tests call them as a researcher does.
+"""
 
 import json
 import re
@@ -26,7 +29,10 @@ def run(*arguments):
 
 @pytest.fixture
 def write(tmp_path):
-    """Write a definition over made data; the keyword texts take the place of the lines they name."""
+    """A function that writes a definition over made data.
+
+    The keyword texts take the place of the lines they name.
+    """
 
     def write(**lines):
         dataset = factories.make_dataset(name="world")

@@ -1,4 +1,7 @@
-"""Tests of the changed items of a design: which are chosen, and what is refused with the name of the lack."""
+"""Tests of the changed items of a design: choice and refusals.
+
+A refusal names the lack.
+"""
 
 import pytest
 
@@ -38,7 +41,10 @@ def test_it_works():
 
 
 def judged_correct(study):
-    """One judge finds the system's answer to the changed q2 as good as the gold answer."""
+    """Have one judge accept the system's answer to the changed q2.
+
+    The judge finds it as good as the gold answer.
+    """
     question = changed_of(study).get(external_id="q2:1")
     queue_answers(answers=[(question.pk, "Elsewhere")], by=None)
     row = JudgedAnswer.objects.get(question=question)

@@ -1,4 +1,7 @@
-"""Tests of what a definition would freeze: strata, practice, attention, tokens, groups, languages."""
+"""Tests of what a definition would freeze: strata, practice, attention.
+
+They cover tokens, groups and languages, too.
+"""
 
 import pytest
 from django.db import connection
@@ -18,7 +21,10 @@ PROBABILITIES = [["The Lost Harbour", 0, 0.3], ["The Lost Harbour", 1, 0.9]]
 
 @pytest.fixture
 def run():
-    """A run of the system "reader" over twelve questions, of which it answers every second one wrongly."""
+    """A run of the system "reader" over twelve questions.
+
+    Every second of its answers is wrong.
+    """
     return factories.make_run(dataset=factories.make_dataset(questions=12), system="reader")
 
 
@@ -59,14 +65,14 @@ class TestStrata:
         assert drawn[0] == drawn[1] != drawn[2]
 
     def test_too_few_of_a_stratum(self, run):
-        found = refusal(define(run, items={"count": 8, "stratify": {"system": "reader", "correct": 1}}))
-        assert found[0] == ("items", "stratify")
-        assert "stratify needs 8 questions that reader answers correctly" in found[1]
-        assert "only 6 of them" in found[1]
+        complaint = refusal(define(run, items={"count": 8, "stratify": {"system": "reader", "correct": 1}}))
+        assert complaint[0] == ("items", "stratify")
+        assert "stratify needs 8 questions that reader answers correctly" in complaint[1]
+        assert "only 6 of them" in complaint[1]
 
     def test_a_system_without_predictions(self, run):
-        found = refusal(define(run, items={"count": 2, "stratify": {"system": "other", "correct": 1}}))
-        assert found[0] == ("items", "stratify", "system")
+        complaint = refusal(define(run, items={"count": 2, "stratify": {"system": "other", "correct": 1}}))
+        assert complaint[0] == ("items", "stratify", "system")
 
 
 class TestPractice:
@@ -128,9 +134,9 @@ class TestAttention:
             definition = definition.model_copy(
                 update={"items": definition.items.model_copy(update={"count": 11})}
             )
-        location, told = refusal(definition)
+        location, message = refusal(definition)
         assert location == ("attention", 0, field)
-        assert words in told
+        assert words in message
 
     def test_unknown_gold_facts(self, run):
         Question.objects.filter(dataset=run.dataset, external_id="q1").update(supporting_facts=None)

@@ -1,4 +1,7 @@
-"""Tests of the items of a simulation: balance, what is refused, and the answers to choose from."""
+"""Tests of the items of a simulation: balance, refusals, candidates.
+
+The candidates are the answers to choose from.
+"""
 
 import pytest
 
@@ -27,8 +30,10 @@ def test_it_works():
     content = planned(study)
     for condition in content.conditions:
         shown = [condition.shown[item.id] for item in content.items]
-        assert sorted(one.correct for one in shown) == [False] * 3 + [True] * 3
-        assert all(one.answer in one.options and 2 <= len(one.options) <= 5 for one in shown)
+        assert sorted(stimulus.correct for stimulus in shown) == [False] * 3 + [True] * 3
+        assert all(
+            stimulus.answer in stimulus.options and 2 <= len(stimulus.options) <= 5 for stimulus in shown
+        )
     first, second = content.conditions
     assert all(first.shown[item.id].options == second.shown[item.id].options for item in content.items)
     assert content.practice[0].id not in {item.id for item in content.items}

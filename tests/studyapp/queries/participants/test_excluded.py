@@ -62,7 +62,7 @@ def make_study(**changes):
 
 @pytest.mark.parametrize("key", ["contains", "in", "range", "exact", "isnull", "has_key", "a__b"])
 def test_rules_on_questions_that_are_named_like_lookups(key):
-    asked = [
+    questions = [
         {"key": key, "text": "Is it?", "scale": "yes_no"},
         {**AGE, "key": f"{key}2"},
         {**AGE, "key": f"x__{key}"},
@@ -70,7 +70,7 @@ def test_rules_on_questions_that_are_named_like_lookups(key):
     ]
     study = factories.make_study(
         items=4,
-        questionnaire={"item": asked, "post_survey": []},
+        questionnaire={"item": questions, "post_survey": []},
         exclusions=[
             {"name": "said", "kind": "answered", "question": key, "value": True},
             {"name": "low", "kind": "answered_number", "question": f"x__{key}", "at_most": 2},
@@ -147,13 +147,16 @@ PERSON_RULES = [
 REMARK = "The  explanations were hard to READ."
 
 
-def take_part(study, *, certainties=(4,), remark=None, tries=1, known=0, heeds=False):
+def take_part(study, *, certainties=(4,), remark=None, tries=1, known_items=0, heeds=False):
     participant = factories.make_participant(study=study)
     factories.go_through_stages(participant)
     pages = 0
     while (trial := find_current_page(participant).trial) is not None:
         kind, pages = trial.item.kind, pages + (trial.item.kind == "item")
-        answers = {"certainty": certainties[pages % len(certainties)], "known_before": 0 < pages <= known}
+        answers = {
+            "certainty": certainties[pages % len(certainties)],
+            "known_before": 0 < pages <= known_items,
+        }
         if kind == "attention" and heeds:
             answers |= {"rated_correct": False, "certainty": 4}
         factories.answer_item(participant, **(answers if kind != "practice" else {}))
@@ -168,7 +171,7 @@ def take_part(study, *, certainties=(4,), remark=None, tries=1, known=0, heeds=F
     return participant
 
 
-@pytest.mark.parametrize(("rule", "expected"), PERSON_RULES, ids=[str(rule) for rule, _who in PERSON_RULES])
+@pytest.mark.parametrize(("rule", "expected"), PERSON_RULES, ids=[str(rule) for rule, _names in PERSON_RULES])
 def test_live_pages_export_and_analysis_exclude_the_same_people(rule, expected, tmp_path):
     rules = [
         {"name": "known", "kind": "answered", "question": "known_before", "value": True},
@@ -178,16 +181,24 @@ def test_live_pages_export_and_analysis_exclude_the_same_people(rule, expected, 
     people = {
         "slow": take_part(study, tries=2, remark=REMARK),
         "twin": take_part(study, heeds=True, remark="No."),
-        "hasty": take_part(study, certainties=(4, 4, 1), known=4, remark=REMARK.lower().replace("  ", " ")),
-        "honest": take_part(study, certainties=(4, 3, 2, 1), heeds=True, known=1, remark="No."),
+        "hasty": take_part(
+            study, certainties=(4, 4, 1), known_items=4, remark=REMARK.lower().replace("  ", " ")
+        ),
+        "honest": take_part(study, certainties=(4, 3, 2, 1), heeds=True, known_items=1, remark="No."),
     }
     hit = {people[name].public_id for name in expected}
     assert set(find_excluded_people(study).values_list("public_id", flat=True)) == hit
     write_bundle(study, tmp_path / "out")
     analysed = analyse(load_bundle(tmp_path / "out"), Options(resamples=0))
-    assert {who for who, names in analysed.exclusions.people.items() if names == ("of-people",)} == hit
+    assert {
+        participant_id
+        for participant_id, names in analysed.exclusions.people.items()
+        if names == ("of-people",)
+    } == hit
     assert set(analysed.exclusions.people) == hit
-    assert {who for grid in analysed.retained.grids for who in grid.participants}.isdisjoint(hit)
+    assert {
+        participant_id for grid in analysed.retained.grids for participant_id in grid.participants
+    }.isdisjoint(hit)
     assert "differs from what its rules give" not in str(build_exclusions_section(analysed))
     by_hand = analysed.bundle.participants.set_index("participant_id")["excluded_by"].dropna()
     assert by_hand.to_dict() == dict.fromkeys(hit, "of-people")

@@ -1,4 +1,7 @@
-"""Participants who come from a platform: entering, coming twice, the ways back, links with quotas."""
+"""Participants who come from a platform: entering and coming twice.
+
+The tests cover the ways back, and links with quotas.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -103,13 +106,13 @@ class TestEntering:
 
     def test_the_cookie_of_ids_cannot_be_forged_or_moved(self, client):
         study = factories.make_study(recruitment=PROLIFIC)
-        one, other = (factories.make_link_and_token(study=study)[1] for _ in "12")
-        client.get(f"/join/{one}/{query('p1')}")
+        token, other_token = (factories.make_link_and_token(study=study)[1] for _ in "12")
+        client.get(f"/join/{token}/{query('p1')}")
         stolen = client.cookies["arrival"].value
         fresh = Client()
-        fresh.get(f"/join/{other}/{query('p2')}")
-        for value in (stolen, stolen[:-2], "x"):
-            fresh.cookies["arrival"] = value
+        fresh.get(f"/join/{other_token}/{query('p2')}")
+        for cookie in (stolen, stolen[:-2], "x"):
+            fresh.cookies["arrival"] = cookie
             fresh.post(f"/study/{study.slug}/consent/", {"consent": "yes"})
         assert not ExternalIds.objects.exists()
         assert not Participant.objects.exists()
@@ -236,13 +239,13 @@ class TestComingTwice:
 @pytest.mark.django_db(transaction=True)
 def test_one_person_in_many_tabs_at_once_is_one_participant():
     link = factories.make_link(study=factories.make_study(recruitment=PROLIFIC))
-    barrier, found = Barrier(8), []
+    barrier, participant_ids = Barrier(8), []
 
     def consent():
         barrier.wait()
         try:
             arrival = Arrival("prolific", "p1", "S1", "sub1")
-            found.append(enter(link=EntryLink.objects.get(pk=link.pk), arrival=arrival).pk)
+            participant_ids.append(enter(link=EntryLink.objects.get(pk=link.pk), arrival=arrival).pk)
         finally:
             connection.close()
 
@@ -251,18 +254,21 @@ def test_one_person_in_many_tabs_at_once_is_one_participant():
         tab.start()
     for tab in tabs:
         tab.join()
-    assert len(found) == 8
-    assert len(set(found)) == Participant.objects.count() == ExternalIds.objects.count() == 1
+    assert len(participant_ids) == 8
+    assert len(set(participant_ids)) == Participant.objects.count() == ExternalIds.objects.count() == 1
 
 
 @pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 def test_coming_back_while_another_tab_sends_its_page():
-    """One locks the version and then the person, and so must the other, which is about to be assigned."""
+    """Both tabs lock the version and then the person.
+
+    The tab that comes back does so, and so must the other, whose person is about to be assigned.
+    """
     link = factories.make_link(study=factories.make_everything(recruitment=PROLIFIC))
     people = [enter(link=link, arrival=Arrival("prolific", f"p{n}", "S1", "sub1")) for n in range(20)]
     answers = build_study_plan(link.study).heeded["screening"]
-    pages = [find_current_page(one).stage for one in people]
+    pages = [find_current_page(person).stage for person in people]
     for page in pages:
         show_stage(page=page)
     barrier = Barrier(40)
@@ -279,9 +285,9 @@ def test_coming_back_while_another_tab_sends_its_page():
             connection.close()
 
     with ThreadPoolExecutor(40) as threads:
-        found = list(threads.map(run, range(40)))
-    assert all(found[1::2])
-    assert found[::2] == [one.pk for one in people]
+        outcomes = list(threads.map(run, range(40)))
+    assert all(outcomes[1::2])
+    assert outcomes[::2] == [person.pk for person in people]
     assert ExternalIds.objects.filter(session_id="sub2").count() == 20
 
 
@@ -330,10 +336,10 @@ class TestWaysBack:
 
     def test_a_link_may_have_a_platform_of_its_own(self, client):
         study = factories.make_study(recruitment=PROLIFIC)
-        own = Recruitment.model_validate(
+        recruitment = Recruitment.model_validate(
             {"platform": "sona", "outcomes": {"done": {"url": "https://s.example/?c={participant}"}}}
         )
-        token = factories.make_link_and_token(study=study, recruitment=own)[1]
+        token = factories.make_link_and_token(study=study, recruitment=recruitment)[1]
         client.get(f"/join/{token}/?survey_code=77")
         client.post(f"/study/{study.slug}/consent/", {"consent": "yes"})
         participant = Participant.objects.get()

@@ -1,4 +1,7 @@
-"""Tests of sharing a study: the page of members, the action, the interface for invitations."""
+"""Tests of sharing a study: the page of members and the action.
+
+They cover the interface for invitations, too.
+"""
 
 import pytest
 from django.test import Client

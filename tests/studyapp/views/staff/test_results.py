@@ -1,4 +1,4 @@
-"""Pages of a study after its launch: participants, responses, results, settings."""
+"""Pages of a launched study: participants, responses, results, settings."""
 
 import re
 from datetime import timedelta
@@ -85,15 +85,15 @@ def test_answers_of_yes_and_no_are_german(staff, participant, at):
 @pytest.mark.parametrize("order", ["", "?sort=condition", "?sort=-items"])
 def test_the_table_has_pages(staff, study, at, django_assert_max_num_queries, monkeypatch, order):
     monkeypatch.setattr("studyapp.queries.participants.table.PAGE", 2)
-    made = [factories.make_participant(study=study).public_id for _ in range(5)]
-    address, seen = at(f"participants/{order}"), []
+    participant_ids = [factories.make_participant(study=study).public_id for _ in range(5)]
+    address, listed = at(f"participants/{order}"), []
     while address:
         with django_assert_max_num_queries(25):
             page = text(staff.get(address))
-        seen += sorted((name for name in made if name in page), key=page.index)
+        listed += sorted((name for name in participant_ids if name in page), key=page.index)
         following = re.search(r'href="([^"]+)" rel="next"', page)
         address = at("participants/") + following.group(1).replace("&amp;", "&") if following else ""
-    assert sorted(seen) == sorted(made)
+    assert sorted(listed) == sorted(participant_ids)
 
 
 def test_the_table_sorts_and_filters_keep_the_order(staff, study, participant, at):
@@ -321,8 +321,8 @@ def test_settings_gather_what_is_not_results(client, study, participant, at):
     page = text(logged_in(client, Role.VIEWER).get(at("settings/")))
     assert "Your role does not change the settings" in page
     assert "Participants</a>" not in page
-    made = logged_in(client).post(at("links/"), {"label": "class", "mode": "live"})
-    assert "New entry link" in text(made)
+    response = logged_in(client).post(at("links/"), {"label": "class", "mode": "live"})
+    assert "New entry link" in text(response)
 
 
 def test_a_condition_has_one_look_on_every_page(staff, study, participant, at):

@@ -1,4 +1,7 @@
-"""Tests of running a study: pauses, conditions, quotas, notes, log, archive, copies, estimates."""
+"""Tests of running a study: pauses, conditions, quotas, notes, log.
+
+They cover the archive, copies and estimates, too.
+"""
 
 import csv
 import io
@@ -146,7 +149,7 @@ def test_a_place_that_was_lost_is_free_again(study, user):
     for arm in arms(study):
         set_condition(condition=arm, is_open=True, quota=1, by=user)
     link = factories.make_link(study=study)
-    lost, _kept = consent(link=link), consent(link=link)
+    lost, _active = consent(link=link), consent(link=link)
     Participant.objects.filter(pk=lost.pk).update(last_seen_at=timezone.now() - timedelta(hours=2))
     assert consent(link=link).condition == lost.condition
 
@@ -184,8 +187,8 @@ def test_a_condition_is_set_on_the_page(staff, study):
     staff.post(address, {"quota": "", "is_open": "on"})
     arm.refresh_from_db()
     assert (arm.is_open, arm.quota) == (True, None)
-    data = Event.objects.filter(kind="condition_set").latest("pk").data
-    assert data["before"] == {"is_open": False, "quota": 7}
+    details = Event.objects.filter(kind="condition_set").latest("pk").data
+    assert details["before"] == {"is_open": False, "quota": 7}
     other = arms(factories.make_study())[0]
     assert staff.post(f"/staff/studies/{study.slug}/conditions/{other.pk}/", {}).status_code == 404
 
@@ -225,7 +228,7 @@ def test_who_gave_the_place_back_is_returned_and_not_active(study):
     Participant.objects.filter(pk=participant.pk).update(returned_at=timezone.now())
     [row] = [row for row in build_study_progress(study)[0].conditions if row.assigned]
     assert (row.returned, row.active, row.stale) == (1, 0, 0)
-    assert [one.total for one in drop_outs(study)] == [1]
+    assert [drop_out.total for drop_out in drop_outs(study)] == [1]
 
 
 def test_progress_of_a_design_with_several_conditions_each():
@@ -349,10 +352,10 @@ def test_estimates_are_those_of_the_answers(staff, study):
     link = factories.make_link(study=study)
     for _number in range(4):
         factories.make_participant(link=link, completed=True)
-    found = compute_running_estimates(study)
-    assert found is not None
-    assert (found.version, found.trials, found.excluded) == (1, 8, 0)
-    by_key = {measure.key: {cell.condition: cell for cell in cells} for measure, cells in found.table}
+    estimates = compute_running_estimates(study)
+    assert estimates is not None
+    assert (estimates.version, estimates.trials, estimates.excluded) == (1, 8, 0)
+    by_key = {measure.key: {cell.condition: cell for cell in cells} for measure, cells in estimates.table}
     system, truth = (arm.name for arm in arms(study))
     # Everybody says that every answer is correct.
     assert by_key["fp"][system].value == 1
@@ -368,7 +371,10 @@ def test_estimates_are_those_of_the_answers(staff, study):
 
 
 def test_estimates_are_those_of_the_report(study, tmp_path):
-    """The same code, seed and rows: values and confidence intervals are equal, not only alike."""
+    """Values and confidence intervals are equal, not only alike.
+
+    The code, seed and rows are the same.
+    """
     link = factories.make_link(study=study)
     for number in range(5):
         person = factories.make_participant(link=link, completed=True)

@@ -1,4 +1,4 @@
-"""Tests of the staff pages: who may see them, the counts, the life cycle, and new links."""
+"""Tests of the staff pages: roles, counts, the life cycle, and new links."""
 
 import re
 from datetime import timedelta
@@ -153,9 +153,9 @@ def test_attention_items_are_not_counted_as_items(staff):
         "expected": {"certainty": 5},
     }
     study = factories.make_study(items={"ids": ["q1", "q2"]}, attention=[reads])
-    who = factories.make_participant(study=study, completed=True)
-    assert who.trials.count() == 3
-    for address in ("participants/", f"participants/{who.public_id}/"):
+    participant = factories.make_participant(study=study, completed=True)
+    assert participant.trials.count() == 3
+    for address in ("participants/", f"participants/{participant.public_id}/"):
         assert "2 / 2<" in join_lines(staff.get(f"/staff/studies/{study.slug}/{address}").content.decode())
 
 

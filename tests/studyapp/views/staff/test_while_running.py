@@ -1,4 +1,7 @@
-"""Participants' pages while a study runs: marks, titles, the one code at the end, and a busy site."""
+"""Participants' pages while a study runs: marks, titles, code, busy site.
+
+The code is the one at the end.
+"""
 
 import re
 
@@ -107,9 +110,11 @@ class TestTitles:
         assert HYPOTHESIS not in shown
         assert NEUTRAL not in shown
 
-    @pytest.mark.parametrize(("own", "warns"), [(None, True), (HYPOTHESIS, True), (NEUTRAL, False)])
-    def test_the_review_warns_while_both_titles_are_the_same(self, client, own, warns):
-        study = factories.make_study(items=1, title=HYPOTHESIS, title_for_participants=own, launched=False)
+    @pytest.mark.parametrize(("public_title", "warns"), [(None, True), (HYPOTHESIS, True), (NEUTRAL, False)])
+    def test_the_review_warns_while_both_titles_are_the_same(self, client, public_title, warns):
+        study = factories.make_study(
+            items=1, title=HYPOTHESIS, title_for_participants=public_title, launched=False
+        )
         client.force_login(factories.make_user())
         page = text(client.get(reverse("studyapp:studio_review", args=[study.slug])))
         assert ("Participants see the title that staff see." in page) == warns

@@ -1,4 +1,7 @@
-"""Tests of the preview: what staff see of a launched version, and that nothing is stored."""
+"""Tests of the preview that staff see of a launched version.
+
+Nothing of it is stored.
+"""
 
 import pytest
 
@@ -15,9 +18,9 @@ def staff(client):
     return client
 
 
-def shown(staff, study, **wanted):
+def shown(staff, study, **query):
     """The page of participants that the frames show."""
-    return staff.get(f"/staff/studies/{study.slug}/preview/page/", wanted).content.decode()
+    return staff.get(f"/staff/studies/{study.slug}/preview/page/", query).content.decode()
 
 
 def test_it_works(staff):
@@ -67,12 +70,12 @@ def test_every_page_of_the_way_is_the_participants_own(staff):
 
 
 def test_a_survey_of_several_pages_shows_each(staff):
-    asked = [
+    questions = [
         {"key": "first", "text": "First?", "scale": "yes_no"},
         {"page_break": True},
         {"key": "second", "text": "Second?", "scale": "yes_no"},
     ]
-    study = factories.make_study(items=1, questionnaire={"template": "xqa-2020", "post_survey": asked})
+    study = factories.make_study(items=1, questionnaire={"template": "xqa-2020", "post_survey": questions})
     around = staff.get(f"/staff/studies/{study.slug}/preview/").content.decode()
     assert 'value="survey.2"' in around
     assert 'value="survey.3"' not in around

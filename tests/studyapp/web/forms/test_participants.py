@@ -1,4 +1,4 @@
-"""Tests of the forms: fieldsets of questions and the keys of rendered pages."""
+"""Tests of the forms: fieldsets of questions, keys of rendered pages."""
 
 import re
 

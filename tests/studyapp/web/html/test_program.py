@@ -1,4 +1,7 @@
-"""Tests of the steps that participants see: numbers of boxes, and values for each image."""
+"""Tests of the steps that participants see: box numbers and values.
+
+There are values for each image.
+"""
 
 from predictions.explanations.program_steps import ItemImage, Step
 from studyapp.web.html.program import describe_steps
@@ -12,16 +15,16 @@ def shown(*steps: Step):
 
 
 def test_a_box_keeps_its_number_in_all_steps():
-    found, kept, other = shown(
+    first, filtered, last = shown(
         Step(module="find", boxes=[(*A, 0.9), (*B, 0.8), (*C, 0.7)]),
         Step(module="filter", inputs=[1], boxes=[(*C, 0.95), (*B, 0.6)]),
         Step(module="find", boxes=[(*A, None), (1, 0.5, 0.5, 0.9, 0.9, None)]),
     )
-    assert [[box.number for box in picture.boxes] for picture in found.pictures] == [[1, 2], [3]]
-    assert [[box.number for box in picture.boxes] for picture in kept.pictures] == [[2], [3]]
-    assert kept.sure == "2: 60%; 3: 95%"
-    assert [[box.number for box in picture.boxes] for picture in other.pictures] == [[1], [4]]
-    assert other.size == 2
+    assert [[box.number for box in picture.boxes] for picture in first.pictures] == [[1, 2], [3]]
+    assert [[box.number for box in picture.boxes] for picture in filtered.pictures] == [[2], [3]]
+    assert filtered.sure == "2: 60%; 3: 95%"
+    assert [[box.number for box in picture.boxes] for picture in last.pictures] == [[1], [4]]
+    assert last.size == 2
 
 
 def test_numbers_of_equal_boxes_do_not_collide():

@@ -1,4 +1,7 @@
-"""Tests of what a condition shows: the facts marked within their articles, and the cache of it."""
+"""Tests of what a condition shows: marked facts, and their cache.
+
+The facts are marked within their articles.
+"""
 
 import re
 
@@ -162,7 +165,7 @@ class TestTokens:
         for style in ("tokens", "both"):
             assert strong in html[style]
             assert weak in html[style]
-            assert '<ul class="legend">' in html[style], "never colour alone, and said in words"
+            assert '<ul class="legend">' in html[style], "never colour alone, but a legend too"
         assert '<mark class="fact">' in html["both"]
         assert "explanation" not in html["none"]
         assert "<mark" not in html["none"]

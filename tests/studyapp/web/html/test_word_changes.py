@@ -1,4 +1,7 @@
-"""Tests of the marks of changes: what is removed and added, word by word and article by article."""
+"""Tests of the marks of changes: what is removed and added.
+
+The marks go word by word and article by article.
+"""
 
 import pytest
 

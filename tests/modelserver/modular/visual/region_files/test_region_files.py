@@ -1,4 +1,7 @@
-"""Region features from files: each form, memory while reading, and messages for what is malformed."""
+"""Region features of files: each form, memory, malformed files.
+
+Reading keeps to a bound of memory, and messages name what is malformed.
+"""
 
 import io
 import pickle
@@ -35,14 +38,17 @@ def test_each_form_of_tsv_gives_the_same_regions(tmp_path, text):
     (tmp_path / "f.tsv").write_text(text, newline="")
     regions = read_regions(tmp_path / "f.tsv")
     assert list(regions) == ["a"]
-    found = find_regions(regions, "images/a.png")
-    assert found.boxes == pytest.approx(SHARES)
-    assert np.array_equal(found.features, FEATURES)
+    image_regions = find_regions(regions, "images/a.png")
+    assert image_regions.boxes == pytest.approx(SHARES)
+    assert np.array_equal(image_regions.features, FEATURES)
     assert (find_name(regions, "b.png"), find_regions(regions, "b.png"), len(regions)) == (None, None, 1)
 
 
 def test_a_tsv_far_larger_than_its_memory_bound_is_read(tmp_path):
-    """LXMERT's columns with 36 regions of 2,048 features, read in any order within 8 MiB."""
+    """LXMERT's columns are read in any order within 8 MiB.
+
+    Each row has 36 regions of 2,048 features.
+    """
     path, images = tmp_path / "large.tsv", 400
     boxes = np.tile(np.array([[0, 0, 10, 10]], np.float32), (36, 1))
     features = np.random.default_rng(1).random((36, 2048), np.float32)
@@ -55,9 +61,9 @@ def test_a_tsv_far_larger_than_its_memory_bound_is_read(tmp_path):
     try:
         regions = read_regions(path)
         for number in range(images - 1, 0, -37):
-            found = find_regions(regions, f"dev-{number}-0-img1.png")
-            assert found.features.shape == (36, 2048)
-            assert np.array_equal(found.features[35, :8], features[35, :8])
+            image_regions = find_regions(regions, f"dev-{number}-0-img1.png")
+            assert image_regions.features.shape == (36, 2048)
+            assert np.array_equal(image_regions.features[35, :8], features[35, :8])
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -128,30 +134,30 @@ def test_a_folder_of_tsvs_gives_the_regions_of_all(tmp_path):
 def test_a_folder_of_npz_files_gives_regions(tmp_path):
     np.savez(tmp_path / "a.npz", boxes=SHARES, features=FEATURES)
     np.savez(tmp_path / "b.npz", bbox=BOXES, x=FEATURES, image_w=200, image_h=100)
-    found = read_regions(tmp_path)
-    assert set(found) == {"a", "b"}
-    for name in found:
-        assert find_regions(found, f"some/{name}.jpg").boxes == pytest.approx(SHARES)
+    regions = read_regions(tmp_path)
+    assert set(regions) == {"a", "b"}
+    for name in regions:
+        assert find_regions(regions, f"some/{name}.jpg").boxes == pytest.approx(SHARES)
     np.savez(tmp_path / "b.npz", bbox=BOXES)
     with pytest.raises(UnreadableData, match=r"b\.npz: there is no features or x in it"):
-        find_regions(found, "b")
+        find_regions(regions, "b")
     np.savez(tmp_path / "b.npz", bbox=BOXES, x=np.array([{}], dtype=object))
     with pytest.raises(UnreadableData, match=r"b\.npz: x: Object arrays cannot be loaded"):
-        find_regions(found, "b")
+        find_regions(regions, "b")
     np.savez(tmp_path / "b.npz", bbox=BOXES, x=np.full(FEATURES.shape, "many"))
     with pytest.raises(UnreadableData, match=r"b\.npz: features: expected numbers, not <U4"):
-        find_regions(found, "b")
+        find_regions(regions, "b")
     (tmp_path / "b.npz").write_text("boxes")
     with pytest.raises(
         UnreadableData, match=r"b\.npz: it is not a valid \.npz file; write one with numpy\.savez"
     ):
-        find_regions(found, "b")
+        find_regions(regions, "b")
 
 
 def arrays(folder, **others):
     folder.mkdir(exist_ok=True)
-    given = {"features": np.stack([FEATURES, FEATURES + 1]), "boxes": np.stack([BOXES, BOXES])} | others
-    for name, numbers in given.items():
+    columns = {"features": np.stack([FEATURES, FEATURES + 1]), "boxes": np.stack([BOXES, BOXES])} | others
+    for name, numbers in columns.items():
         np.save(folder / f"{name}.npy", numbers)
     (folder / "names.txt").write_text("a\nb\n")
     return folder
@@ -160,9 +166,9 @@ def arrays(folder, **others):
 def test_npy_arrays_of_all_images_are_mapped(tmp_path):
     folder = arrays(tmp_path / "all", sizes=[[200, 100]] * 2, num_boxes=[2, 1])
     for path in (folder, folder / "features.npy"):
-        found = read_regions(path)
-        assert find_regions(found, "a.png").boxes == pytest.approx(SHARES)
-        assert np.array_equal(found["b"].features, FEATURES[:1] + 1)
+        regions = read_regions(path)
+        assert find_regions(regions, "a.png").boxes == pytest.approx(SHARES)
+        assert np.array_equal(regions["b"].features, FEATURES[:1] + 1)
     assert isinstance(ArrayFolder(folder).arrays["features"], np.memmap)
 
 
@@ -202,13 +208,13 @@ def test_h5_files_of_both_forms_give_regions(tmp_path):
         file["a/img_w"], file["a/img_h"] = 200, 100
         file["b/features"] = FEATURES
         file["image_features"] = FEATURES
-    found = read_regions(tmp_path / "groups.h5")
-    assert find_regions(found, "a.png").boxes == pytest.approx(SHARES)
-    assert find_name(found, "/") is None
+    regions = read_regions(tmp_path / "groups.h5")
+    assert find_regions(regions, "a.png").boxes == pytest.approx(SHARES)
+    assert find_name(regions, "/") is None
     with pytest.raises(UnreadableData, match=r"groups\.h5, image 'b': there is no boxes in it"):
-        find_regions(found, "b")
+        find_regions(regions, "b")
     with pytest.raises(UnreadableData, match=r"image 'image_features': it is an array, not a group"):
-        find_regions(found, "image_features")
+        find_regions(regions, "image_features")
     with h5py.File(tmp_path / "rows.h5", "w") as file:
         file["features"], file["boxes"], file["names"] = FEATURES[None], SHARES[None], ["a"]
     assert np.array_equal(read_regions(tmp_path / "rows.h5")["a"].features, FEATURES)
@@ -219,19 +225,19 @@ def test_h5_files_of_both_forms_give_regions(tmp_path):
 
 def test_an_lmdb_gives_regions_and_runs_no_pickle(tmp_path):
     lmdb = pytest.importorskip("lmdb", reason="reads no LMDB without lmdb")
-    written = io.BytesIO()
-    np.savez(written, boxes=SHARES, features=FEATURES)
+    archive = io.BytesIO()
+    np.savez(archive, boxes=SHARES, features=FEATURES)
     with lmdb.open(str(tmp_path / "store"), map_size=MIB) as store, store.begin(write=True) as writing:
-        writing.put(b"a", written.getvalue())
+        writing.put(b"a", archive.getvalue())
         writing.put(b"b", pickle.dumps({}))
-    found = read_regions(tmp_path / "store")
-    assert len(found) == 2
-    assert np.array_equal(find_regions(found, "a.png").features, FEATURES)
-    assert find_regions(found, "x" * 1000) is None
+    regions = read_regions(tmp_path / "store")
+    assert len(regions) == 2
+    assert np.array_equal(find_regions(regions, "a.png").features, FEATURES)
+    assert find_regions(regions, "x" * 1000) is None
     with pytest.raises(
         UnreadableData, match=r"image 'b': it is not a valid \.npz file, but a pickle, which can run"
     ):
-        find_regions(found, "b")
+        find_regions(regions, "b")
 
 
 @pytest.mark.parametrize("name, library", [("f.h5", "h5py"), ("f.lmdb", "lmdb")])
