@@ -4,9 +4,11 @@ Its store goes on after a torn line, and verdicts follow their intervals.
 """
 
 import json
+import signal
 import statistics
 import sys
 from itertools import product
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -172,6 +174,38 @@ def test_a_store_goes_on_after_a_torn_line(
     assert len(cells) == 3
     with pytest.raises(SystemExit):
         run(monkeypatch, "--only", "nothing", "--store", store)
+
+
+def test_cells_run_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    store, cells = tmp_path / "trends.jsonl", ["heuristics/overlap", "heuristics/lcs"]
+    command = ["--tiny", "--seeds", 1, "--only", *cells, "--store", store, "--work", tmp_path / "work"]
+    assert run(monkeypatch, *command, "--processes", 2, "--minutes", 0) == 0
+    assert not read_store(store, tiny=True)
+    assert run(monkeypatch, *command, "--processes", 2) == 0
+    rows = [json.loads(line) for line in store.read_text().splitlines()]
+    assert {row["cell"] for row in rows} == set(cells)
+    monkeypatch.setattr(trends, "run_cell", lambda *_: pytest.fail("it ran again"))
+    assert run(monkeypatch, *command) == 0
+    with pytest.raises(SystemExit):
+        run(monkeypatch, *command, "--processes", 0)
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, RuntimeError])
+def test_what_ends_the_command_ends_its_processes(stop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    processes: list[BaseProcess] = []
+
+    def interrupt(running: list[BaseProcess]) -> None:
+        processes.extend(running)
+        raise stop
+
+    monkeypatch.setattr(trends, "_wait_for_one", interrupt)
+    command = ["--tiny", "--processes", 2, "--only", "heuristics", "--store", tmp_path / "trends.jsonl"]
+    with pytest.raises(stop):
+        run(monkeypatch, *command, "--work", tmp_path / "work")
+    assert len(processes) == 2
+    for process in processes:
+        process.join(timeout=30)
+        assert process.exitcode == -signal.SIGTERM
 
 
 def test_the_table_names_what_was_not_run():

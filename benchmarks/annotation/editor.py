@@ -119,7 +119,7 @@ def _make_spans(chance: random.Random, text: str, bounds: list[tuple[int, int]])
 
 
 def seed_annotations(site: Site) -> dict[str, tuple[int, str]]:
-    """The works to open, each with the session of its annotator, by kind."""
+    """Return the annotations to open, with their sessions, by kind."""
     path = site.var / "editor" / "items.jsonl"
     path.parent.mkdir()
     path.write_text(
@@ -154,12 +154,12 @@ def time_frames(page: Page, seconds: float, move: Callable[[float], None]) -> li
 
 
 def stay_idle(page: Page, seconds: float) -> list[float]:
-    """Nothing moves: what this machine and browser come to at best."""
+    """Move nothing: what this machine and browser come to at best."""
     return time_frames(page, seconds, lambda now: None)
 
 
 def drag_box(page: Page, seconds: float) -> list[float]:
-    """The first box goes round and round."""
+    """Drag the first box round and round."""
     box = page.locator(".sheet").first.bounding_box()
     assert box is not None
     x, y = box["x"] + 0.04 * box["width"], box["y"] + 0.04 * box["height"]
@@ -175,7 +175,7 @@ def drag_box(page: Page, seconds: float) -> list[float]:
 
 
 def draw_box(page: Page, seconds: float) -> list[float]:
-    """A new box is pulled open over all others."""
+    """Draw a new box over all others."""
     box = page.locator(".sheet").first.bounding_box()
     assert box is not None
     x, y = box["x"] + 0.96 * box["width"], box["y"] + 0.04 * box["height"]
@@ -191,7 +191,7 @@ def draw_box(page: Page, seconds: float) -> list[float]:
 
 
 def scroll_passage(page: Page, seconds: float) -> list[float]:
-    """The wheel turns over the passage."""
+    """Turn the wheel over the passage."""
     page.mouse.move(*_find_passage_point(page))
     frames = time_frames(page, seconds, lambda now: page.mouse.wheel(0, 40))
     if not page.evaluate("document.querySelector('#stage').scrollTop"):
@@ -200,7 +200,7 @@ def scroll_passage(page: Page, seconds: float) -> list[float]:
 
 
 def select_words(page: Page, seconds: float) -> list[float]:
-    """A selection is pulled over the words."""
+    """Pull a selection over the words."""
     x, y = _find_passage_point(page)
     page.mouse.move(x, y)
     page.mouse.down()

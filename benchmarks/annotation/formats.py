@@ -46,7 +46,7 @@ SPAN_FORMATS = ("jsonl", "labelstudio", "w3c", "parquet", "brat")
 
 
 def make_box_item(number: int, works: int) -> ItemRecord:
-    """An image pair: five dogs, two of them chosen."""
+    """Return an image pair: five dogs, two of them chosen."""
     rng = random.Random(number)
     spans = []
     for index in range(5):
@@ -68,7 +68,7 @@ def make_box_item(number: int, works: int) -> ItemRecord:
 
 
 def make_span_item(number: int, works: int) -> ItemRecord:
-    """A passage: four events, three of them chosen, and two numbers."""
+    """Return a passage: four events, three of them chosen, two numbers."""
     rng = random.Random(number)
     passage = " ".join(rng.choices(WORDS, k=300))
     tokens = tokenize(passage)
@@ -131,7 +131,7 @@ def _make_source(name: str, path: Path) -> Source:
 
 
 def measure(job: str, name: str, kind: str, path: Path) -> dict[str, float]:
-    """Seconds of processor and clock, peak memory in MB, and how many items."""
+    """Return processor and clock seconds, peak memory in MB, and items."""
     held = list(generate_items(kind, ITEMS, 1)) if job == "write" else []
     start, wall = time.process_time(), time.perf_counter()
     if job == "write":

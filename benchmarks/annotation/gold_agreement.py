@@ -69,7 +69,7 @@ def _draw_box(rng: np.random.Generator, image: int, *sides: float) -> tuple[int,
 
 
 def generate_span_items(count: int, seed: int) -> list[Item]:
-    """Each person marks most spans, at times longer or shorter by a token."""
+    """Have each person mark most spans, some a token longer or shorter."""
     rng = np.random.default_rng(seed)
     items = []
     for number in range(count):

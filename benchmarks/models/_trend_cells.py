@@ -73,6 +73,7 @@ def run_cell(name: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     Raises:
         RuntimeError: A command failed; its reason is on standard error.
     """
+    torch.set_num_threads(1)  # cells may run side by side, one on each core
     kind, _, system = name.partition("/")
     return KINDS[kind](system, seed, sizes, work)
 
@@ -83,7 +84,7 @@ def _score_readers(system: str, seed: int, sizes: Sizes, work: Path) -> Scores:
     check = ["--check-every", str(max(1, sizes.reader_steps // 6)), "--seed", str(seed)]
     size = ["--train", str(sizes.questions), "--dev", str(sizes.test), "--steps", str(sizes.reader_steps)]
     device = ["--device", sizes.device]
-    _run("train", system, "--out", str(out), *size, *check, *device, "--resume")
+    _run("train", system, "--out", str(out), *size, *check, *device, "--threads", "1", "--resume")
     printed = out / "scores.json"
     _run("evaluate", system, str(test), "--weights", str(out), "--farm", "--out", str(printed), *device)
     scores = json.loads(printed.read_text())
@@ -130,7 +131,7 @@ def _score_visual_split(name: str, seed: int, sizes: Sizes, work: Path) -> Score
     """Train a variant on some programs, and score it on others."""
     split, _, variant = name.partition("/")
     learning = _from_labels(replace(sizes, label_steps=2 * sizes.label_steps))
-    out = work / "visual-split"
+    out = work / f"visual-split-{split}-{variant}-{seed}"
     options = [*_build_visual_options(seed, sizes, work), *learning]
     _run("visual-splits", "--out", str(out), "--splits", split, "--variants", variant, *options)
     row = json.loads((out / "splits.json").read_text())[split][variant]
@@ -151,7 +152,7 @@ def _compute_visual_row(
     variant: str, seed: int, sizes: Sizes, work: Path, name: str, learning: list[str]
 ) -> dict[str, Any]:
     """Return the row of a variant in the table of visual networks."""
-    out = work / name
+    out = work / f"{name}-{variant}-{seed}"
     options = [*_build_visual_options(seed, sizes, work), *learning]
     _run("visual-table", "--out", str(out), "--variants", variant, *options)
     row: dict[str, Any] = json.loads((out / "table.json").read_text())[variant]
@@ -163,7 +164,7 @@ def _score_text(
 ) -> Scores:
     """Train and score a variant of text-nmn on generated games."""
     size = ["--train", str(sizes.games), "--dev", str(sizes.test), "--test", str(sizes.test)]
-    out = work / name
+    out = work / f"{name}-{variant}-{seed}"
     _run("text-table", "--out", str(out), "--variants", variant, "--seed", str(seed), "--resume", *size,
          "--steps", str(sizes.text_steps), "--device", sizes.device, *further)  # fmt: skip
     row = json.loads((out / "table.json").read_text())[variant]

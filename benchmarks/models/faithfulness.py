@@ -103,7 +103,7 @@ def as_lists(gold: Sequence[GoldExample], outputs: Sequence[OutputExample]) -> P
 
 
 def overlap(first: Box, second: Box) -> float:
-    """Intersection over union of two boxes."""
+    """Return the intersection over union of two boxes."""
     width = min(first[2], second[2]) - max(first[0], second[0])
     height = min(first[3], second[3]) - max(first[1], second[1])
     if width <= 0 or height <= 0:
@@ -115,7 +115,7 @@ def overlap(first: Box, second: Box) -> float:
 
 
 def compute_prf(good: int, bad: int, hit: int, missed: int) -> Prf:
-    """Precision, recall and F1."""
+    """Return precision, recall and F1."""
     precision = good / (good + bad) if good + bad else 1.0
     recall = hit / (hit + missed) if hit + missed else 1.0
     both = precision + recall
@@ -123,7 +123,7 @@ def compute_prf(good: int, bad: int, hit: int, missed: int) -> Prf:
 
 
 def count_boxes(proposals: list[Box], gold: list[Box], probabilities: list[float]) -> list[int]:
-    """Good, bad, bad when apart, hit and missed boxes of one node and image."""
+    """Count good, bad, bad when apart, hit and missed boxes of a node."""
     counts = [0] * 5
     overlaps = [[overlap(box, wanted) for wanted in gold] for box in proposals]
     for row, probability in zip(overlaps, probabilities, strict=True):
@@ -142,7 +142,7 @@ def count_boxes(proposals: list[Box], gold: list[Box], probabilities: list[float
 
 
 def build_upper_bound(examples: Plain) -> Plain:
-    """The same examples with the outputs of the upper bound."""
+    """Return the same examples with the outputs of the upper bound."""
     return [
         (proposals, [(module, gold, [
             [float(any(overlap(box, wanted) > 0.5 for wanted in gold[image])) for box in proposals[image]]
@@ -180,12 +180,12 @@ def score_plainly(examples: Plain) -> dict[str, dict[str, Prf]]:
 
 
 def score_both_plainly(examples: Plain) -> Found:
-    """The scores and the upper bound, one after the other."""
+    """Compute the scores and the upper bound, one after the other."""
     return [score_plainly(examples), score_plainly(build_upper_bound(examples))]
 
 
 def score_vectorised(cells: Cells) -> Found:
-    """The same by `analysis.faithfulness`."""
+    """Compute the same by `analysis.faithfulness`."""
     scores = score_cells(cells)
     return [
         {

@@ -5,7 +5,8 @@ Run ``python -m benchmarks.models.trends``. With the store of the project it pri
 Each trend says that one score is higher than another. Both are trained and scored under the same seeds;
 ours is the mean difference with a 95 % t interval over seeds. It holds if the interval lies above 0, is
 opposite if it lies below, and is open otherwise. Every finished cell, a system under a seed, is a line of
-the store: the same command goes on where it stopped. ``--only readers visual/graph`` takes some of the cells.
+the store: the same command goes on where it stopped. ``--only readers visual/graph`` takes some of the cells,
+``--processes 2`` runs two at a time.
 
 The papers: S20 is Schuff et al. (2020), N20 Subramanian et al. (2020), R22 Ray Choudhury et al. (2022);
 ours is what no paper shows.
@@ -16,10 +17,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from multiprocessing import connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import numpy as np
@@ -310,19 +314,53 @@ def read_store(path: Path, *, tiny: bool = False) -> Store:
     return store
 
 
-def fill(store: Store, names: Sequence[str], options: argparse.Namespace) -> None:
-    """Run the cells that the store lacks; the first seed of all comes first.
-
-    Those under which sizes were chosen would not count and do not run.
+def fill(names: Sequence[str], options: argparse.Namespace) -> None:
+    """Run the cells that the store lacks, several at a time if asked for.
 
     Args:
-        store: Finished cells; gets the others.
         names: Cells to run.
         options: Of the command line.
+
+    Raises:
+        RuntimeError: A cell failed; its reason is on standard error.
     """
-    sizes, work = (TINY, options.work / "tiny") if options.tiny else (Sizes(), options.work)
     options.store.parent.mkdir(parents=True, exist_ok=True)
-    sizes = replace(sizes, device=options.device)
+    if options.processes == 1:
+        for name, seed in list_due_cells(names, options):
+            run_and_store(name, seed, options)
+        return
+    running: list[BaseProcess] = []
+    try:
+        for name, seed in list_due_cells(names, options):
+            process: BaseProcess = multiprocessing.get_context("spawn").Process(
+                target=run_and_store, args=(name, seed, options), name=f"{name}, seed {seed}"
+            )
+            process.start()
+            running.append(process)
+            if len(running) == options.processes:
+                _wait_for_one(running)
+        while running:
+            _wait_for_one(running)
+    finally:
+        for process in running:  # left by Ctrl-C or by a cell that failed
+            process.terminate()
+
+
+def _wait_for_one(running: list[BaseProcess]) -> None:
+    """Wait until a process ends, and take it off the list."""
+    connection.wait([process.sentinel for process in running])
+    for process in [process for process in running if not process.is_alive()]:
+        running.remove(process)
+        if process.exitcode:
+            raise RuntimeError(f"{process.name}: ended with status {process.exitcode}")
+
+
+def list_due_cells(names: Sequence[str], options: argparse.Namespace) -> Iterator[tuple[str, int]]:
+    """Yield cells and seeds that the store lacks, until the time is over.
+
+    The first seed of all comes first. Those under which sizes were chosen would not count.
+    """
+    store = read_store(options.store, tiny=options.tiny)
     end = time.monotonic() + 60 * options.minutes
     for seed in range(1, options.seeds + 1):
         for name in names:
@@ -331,12 +369,18 @@ def fill(store: Store, names: Sequence[str], options: argparse.Namespace) -> Non
             if time.monotonic() > end:
                 print("the time is over: the same command goes on", file=sys.stderr)
                 return
-            began = time.monotonic()
-            store[name, seed] = scores = run_cell(name, seed, sizes, work)
-            about = {"cell": name, "seed": seed, "tiny": options.tiny}
-            row = {**about, "seconds": round(time.monotonic() - began), "scores": scores}
-            with options.store.open("a", encoding="utf-8") as file:
-                file.write("\n" * _is_torn(options.store) + json.dumps(row) + "\n")
+            yield name, seed
+
+
+def run_and_store(name: str, seed: int, options: argparse.Namespace) -> None:
+    """Run a cell under a seed, and append its line to the store."""
+    sizes, work = (TINY, options.work / "tiny") if options.tiny else (Sizes(), options.work)
+    began = time.monotonic()
+    scores = run_cell(name, seed, replace(sizes, device=options.device), work)
+    about = {"cell": name, "seed": seed, "tiny": options.tiny}
+    row = {**about, "seconds": round(time.monotonic() - began), "scores": scores}
+    with options.store.open("a", encoding="utf-8") as file:
+        file.write("\n" * _is_torn(options.store) + json.dumps(row) + "\n")
 
 
 def _is_torn(path: Path) -> bool:
@@ -381,14 +425,17 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", default=[], help=f"kinds ({kinds}) or cells")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--minutes", type=float, default=480, help="start no cell after this time")
+    parser.add_argument("--processes", type=int, default=1, help="cells at a time, one core each")
     parser.add_argument("--device", default="cpu", help="device of the commands: cpu, cuda, cuda:1 …")
     parser.add_argument("--tiny", action="store_true", help="sizes that only show that it runs")
     options = parser.parse_args()
     names = list_cells(TRENDS, options.only)
     if not names:
         parser.error(f"--only: no such cell; there are {', '.join(list_cells(TRENDS))}")
+    if options.processes < 1:
+        parser.error(f"--processes: must be at least 1, not {options.processes}")
+    fill(names, options)
     store = read_store(options.store, tiny=options.tiny)
-    fill(store, names, options)
     print(format_table(TRENDS, store), format_means(store), sep="\n\n")
     return 0
 

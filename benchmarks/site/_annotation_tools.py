@@ -75,7 +75,7 @@ def serve_label_studio(programs: Path, folder: Path, people: int) -> Iterator[Se
     own = {"LABEL_STUDIO_BASE_DATA_DIR": str(folder), "COLLECT_ANALYTICS": "0", "LATEST_VERSION_CHECK": "0"}
     env, program, port = os.environ | own, str(programs / "label-studio"), free_port()
     # On an empty database it first migrates for half a minute of processor time, which a busy machine
-    # stretches past any deadline. Each of its commands does that; the result is kept for later runs.
+    # stretches past any deadline. Each of its commands does that; later runs reuse the result.
     migrated = programs.parent / "migrated.sqlite3"
     if not migrated.exists():
         subprocess.run([program, "version"], cwd=folder, env=env, check=True, capture_output=True)

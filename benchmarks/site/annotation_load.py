@@ -149,7 +149,7 @@ class Benchmark:
             raise SystemExit(f"{name}: {stored}")
 
     def stages(self) -> list[dict[str, Any]]:
-        """Every stage, printed as it ends."""
+        """Yield every stage, printed as it ends."""
         results = []
         for name, users, options in (
             ("one, near end", 1, {"behaviour": "careful"}),

@@ -74,7 +74,7 @@ class Client:
 
 
 def create_clients(pairs: int) -> list[Client]:
-    """Twenty annotators in a new project that has enough items for all."""
+    """Log twenty annotators in to a new project with items for all."""
     # Only once Django is set up can its models be imported.
     from accounts.queries.workspaces import choose_workspace
     from annotation.actions.bots import enlist_bots
@@ -107,7 +107,7 @@ def create_clients(pairs: int) -> list[Client]:
 
 
 def measure(pairs: int) -> dict[str, tuple[list[float], int]]:
-    """Seconds of each request and the most queries of one, by act."""
+    """Return seconds of each request and the most queries, by act."""
     from django.db import connection
 
     seen: dict[str, list[float]] = defaultdict(list)

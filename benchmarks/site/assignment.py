@@ -31,7 +31,7 @@ Rule = Literal["complete + active", "starts"]
 
 
 def simulate(*, seed: int, rule: Rule = "complete + active", hours: float = RECRUITMENT_HOURS) -> int:
-    """The spread of completes over the conditions after one recruitment."""
+    """Return the spread of completes over conditions after recruitment."""
     rng = random.Random(seed)
     names = [f"condition {number}" for number in range(len(DROP_OUT))]
     drop_out = dict(zip(names, rng.sample(DROP_OUT, len(DROP_OUT)), strict=True))

@@ -83,7 +83,7 @@ def run_child(folder: Path) -> None:
 
 
 def measure() -> dict[str, list[float]]:
-    """Milliseconds of every page, over each dataset in turn."""
+    """Return milliseconds of every page, over each dataset in turn."""
     with tempfile.TemporaryDirectory(prefix="touchstone-bench-") as name:
         env = {
             **os.environ, "VAR_DIR": name, "SECRET_KEY": "only-for-benchmarks", "DEBUG": "true",

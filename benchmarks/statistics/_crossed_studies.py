@@ -86,7 +86,7 @@ class World:
         ]
 
     def _draw_people(self, count: int) -> Array:
-        """Trust, pace and certainty of people: 3 × people × 1."""
+        """Draw trust, pace and certainty of people: 3 × people × 1."""
         return self.rng.normal(0, (0.7, 0.35, 0.6), (count, 3)).T[:, :, None]
 
     def _grid(
@@ -147,7 +147,7 @@ def is_bar_missed(rate: Rate, *, interval: bool, most: float = MOST) -> bool:
 
 
 def format_rows(rates: Sequence[Rate], *, interval: bool) -> Iterator[str]:
-    """A Markdown table: a row per label, a column per size."""
+    """Yield a Markdown table: a row per label, a column per size."""
     sizes = list(dict.fromkeys(rate.size for rate in rates))
     yield "| | " + " | ".join(f"{size.people} × {size.items}" for size in sizes) + " |"
     yield "|---|" + "---:|" * len(sizes)

@@ -76,7 +76,7 @@ def build_trial_grids(trials: pd.DataFrame, people: pd.DataFrame) -> list[Grid]:
 
 
 def prepare(trials: pd.DataFrame) -> pd.DataFrame:
-    """The columns that the loop sums, made once."""
+    """Return the columns that the loop sums, made once."""
     rated, correct = trials["rated"] == 1, trials["system_correct"] == 1
     return trials.assign(
         n=1.0,
@@ -92,7 +92,7 @@ def prepare(trials: pd.DataFrame) -> pd.DataFrame:
 def compute_loop_replicate(
     trials: pd.DataFrame, people: pd.DataFrame, items: np.ndarray, drawn: dict[str, np.ndarray]
 ) -> pd.DataFrame:
-    """All measures of one replicate; conditions × measures.
+    """Return all measures of one replicate; conditions × measures.
 
     items: drawn items, by name, with repetition. drawn: per condition the drawn participants, likewise.
     """
@@ -110,7 +110,7 @@ def compute_loop_replicate(
 
 
 def compute_measures(s: pd.DataFrame, median: pd.Series) -> pd.DataFrame:
-    """The measures of docs/reference/measures.md, one row per participant."""
+    """Return the measures of docs/reference/measures.md by participant."""
     signal, noise = s["tp"] + s["fn"], s["fp"] + s["tn"]
     precision, recall = s["tp"] / (s["tp"] + s["fp"]), s["tp"] / signal
     defined = pd.Series(np.where((signal > 0) & (noise > 0), 1.0, np.nan), index=s.index)

@@ -202,7 +202,7 @@ def estimate_coverage(
 
 
 def run_null_tests(rng: np.random.Generator, size: Size) -> dict[str, float | None]:
-    """Two conditions alike, over the same items; three of excluded trials."""
+    """Test two alike conditions, and three of excluded trials."""
     world = World(rng, size.items)
     grids = [world.condition(size.people, name) for name in ("a", "b")]
     first, second = (
@@ -221,12 +221,12 @@ def run_null_tests(rng: np.random.Generator, size: Size) -> dict[str, float | No
 
 
 def draw_random_orders(rng: np.random.Generator, people: int, items: int) -> Array:
-    """Positions from 1 in a random order for each participant."""
+    """Draw positions from 1 in a random order for each participant."""
     return np.argsort(rng.random((people, items)), axis=1).astype(float) + 1
 
 
 def _simulate_exclusions(rng: np.random.Generator, size: Size) -> dict[str, Array]:
-    """Shares of excluded trials in three conditions alike; people differ."""
+    """Draw shares of excluded trials in three alike conditions."""
     prone = rng.beta(1, 9, (3, size.people))
     shares: Array = rng.binomial(size.items, prone) / size.items
     return dict(zip("abc", shares, strict=True))

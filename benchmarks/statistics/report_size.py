@@ -98,7 +98,7 @@ def write_study(folder: Path, participants: int, seed: int = 1) -> None:
 
 
 def write_definition(folder: Path, rng: np.random.Generator) -> None:
-    """The frozen definition, the rules and the scores of the generated study."""
+    """Write definition, rules and scores of the generated study."""
     version = {
         "version": 1,
         "hash": "0" * 64,
@@ -160,7 +160,7 @@ def compute_growth(costs: list[Cost]) -> float:
 
 
 def draw(costs: list[Cost], path: Path) -> None:
-    """Processor time and peak memory over rows."""
+    """Draw processor time and peak memory over rows."""
     matplotlib.rcParams["svg.hashsalt"] = path.name
     figure = Figure(figsize=(8, 3.2), layout="constrained")
     rows = np.array([cost.rows for cost in costs]) / 1e6
