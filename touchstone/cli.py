@@ -19,7 +19,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from cyclopts import App, Parameter
 
-ROOT = Path(__file__).resolve().parent.parent
+from .installation import ROOT, import_analysis, is_deployed
+
 SITE = {
     "backup": "Back the site up while people work.",
     "restore": "Restore a backup into an empty site.",
@@ -43,10 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     program = "python -m touchstone" if Path(sys.argv[0]).name == "__main__.py" else "touchstone"
     given = sys.argv[1:] if arguments is None else arguments
     app = build_app(program, completes_site=INSTALL_COMPLETION in given)
-    package = _find_analysis_package()
-    command_line = importlib.import_module(f"{package}.io.command_line")
-    failures = [importlib.import_module(f"{package}.io.errors").AnalysisError]
-    if _is_deployed():
+    command_line = import_analysis(".io.command_line")
+    failures = [import_analysis(".io.errors").AnalysisError]
+    if is_deployed():
         failures.append(importlib.import_module("modelserver.wire.errors").ModelServerError)
     return command_line.run(app, arguments, tuple(failures))
 
@@ -58,16 +58,13 @@ def build_app(program: str, *, completes_site: bool = False) -> App:
         program: The program as people type it.
         completes_site: Show the options of the site's commands, for a completion script; it starts Django.
     """
-    if _is_deployed() and str(ROOT) not in sys.path:
-        sys.path.insert(0, str(ROOT))
-    package = _find_analysis_package()
-    commands = importlib.import_module(f"{package}.__main__")
-    command_line = importlib.import_module(f"{package}.io.command_line")
-    version = importlib.import_module(package).__version__
+    commands = import_analysis(".__main__")
+    command_line = import_analysis(".io.command_line")
+    version = import_analysis().__version__
 
     app: App = command_line.build_command_line(program, "Study whether explanations help people.", version)
     commands.add_commands(app, group="Analysis")
-    if _is_deployed():
+    if is_deployed():
         importlib.import_module("modelserver.__main__").add_commands(app, group="Model server")
         _add_site(app, completes_site)
     else:
@@ -76,14 +73,6 @@ def build_app(program: str, *, completes_site: bool = False) -> App:
     if program == "touchstone":  # shells complete programs, not modules
         app.register_install_completion_command(INSTALL_COMPLETION, help="Install shell completion.")
     return app
-
-
-def _is_deployed() -> bool:
-    return (ROOT / "manage.py").is_file()
-
-
-def _find_analysis_package() -> str:
-    return "analysis" if _is_deployed() else "touchstone.analysis"
 
 
 def _add_site(app: App, completes_options: bool) -> None:

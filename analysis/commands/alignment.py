@@ -15,6 +15,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 
 from ..counterfactuals.alignment import Alignment, Group, Record, Verdict, alignments, judge, read_records
+from ..io.command_line import always_json
 from ..io.spreadsheet import format_csv
 from ..io.whole_files import format_json_lines, hash_file, write_text
 from ..participants.condition_styles import COLOURS, GREY, MARKERS
@@ -40,6 +41,7 @@ Answer = tuple[str, str, str, str, str]  # dataset, system, step, context, distr
 Marks = Mapping[Answer, float]
 
 
+@always_json
 def print_alignment(
     records: Path,
     /,

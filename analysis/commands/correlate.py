@@ -124,7 +124,8 @@ def relate_tables(
     named = people.index.get_level_values(0).unique()
     systems = [str(name) for name in named if name in scores.index]
     if len(systems) < 2:
-        raise InputError(model, f"shares {len(systems)} systems with {human}; at least 2 are needed")
+        shared = "1 system" if systems else "no system"
+        raise InputError(model, f"shares {shared} with {human}; at least 2 are needed")
     for name in wanted:
         if name not in people and name not in scores:
             raise InputError(human, f"no column {name!r} here nor in {model}")

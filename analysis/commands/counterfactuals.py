@@ -15,9 +15,10 @@ from ..counterfactuals.instances import Extent, instances_text, read_instances
 from ..counterfactuals.resolvers import list_texts as texts_of
 from ..counterfactuals.resolvers import read_resolutions
 from ..counterfactuals.reviews import as_json
+from ..io.command_line import always_json
 from ..io.errors import InputError
 from ..io.whole_files import format_json_lines, parse_model, read_json, write_text
-from .options import print_json
+from .options import Count, print_json
 
 WHOLE: Literal["whole"] = "whole"
 Context: TypeAlias = Literal["facts", "paragraphs", "whole"]
@@ -58,6 +59,7 @@ class _Squad(BaseModel):
     data: list[_Article]
 
 
+@always_json
 def write_counterfactuals(
     data: Path,
     /,
@@ -116,7 +118,8 @@ def write_counterfactuals(
     print_json(result)
 
 
-def print_reviews(instances: Path, /, *, seed: int = 1) -> None:
+@always_json
+def print_reviews(instances: Path, /, *, seed: Count = 1) -> None:
     """Print the inter-annotator agreement on checked counterfactuals.
 
     Args:

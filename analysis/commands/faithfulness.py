@@ -24,12 +24,14 @@ from ..faithfulness.matching import PAPER, Thresholds
 from ..faithfulness.reference import change
 from ..faithfulness.spans import GoldSpans, score_spans
 from ..faithfulness.stored import check_same_examples, export_box_examples, export_span_examples, load_scores
+from ..io.command_line import BadUsage, always_json
 from ..io.errors import AnalysisError, InputError
-from .options import Count, Share, print_json
+from .options import Count, Positive, Share, print_json
 
 Json = dict[str, Any]
 
 
+@always_json
 def print_box_scores(
     *,
     gold: Path,
@@ -66,7 +68,7 @@ def print_box_scores(
     try:
         thresholds = Thresholds(threshold, iou, negative_iou, wrong_iou)
     except ValueError as error:
-        raise AnalysisError(str(error)) from None
+        raise BadUsage(str(error)) from None
     examples, notes = _read_box_gold(gold, programs, reference=reference)
     predicted = read_box_outputs(outputs)
     try:
@@ -96,6 +98,7 @@ def print_box_scores(
     print_json(result, [*notes, *_describe_coverage(len(examples), scores.examples, predicted)])
 
 
+@always_json
 def print_span_scores(
     *,
     gold: Path,
@@ -150,12 +153,13 @@ def _count_left_out_spans(gold: Sequence[GoldSpans], loaded: SpanOutputs) -> dic
     }
 
 
+@always_json
 def print_comparison(
     first: Path,
     second: Path,
     /,
     *,
-    trials: Count = 100_000,
+    trials: Positive = 100_000,
     seed: Count = 1,
     module: str = "overall",
     averaging: Averaging = "per_example",
@@ -194,7 +198,7 @@ def _read_box_gold(
         gold: Sequence[GoldExample] = reading.examples
         notes = [f"{what}: {count}" for what, count in reading.notes.items()]
     elif path.suffix == ".csv":
-        raise InputError(path, "a faithful-nmn CSV needs its programs (--programs TSV)")
+        raise BadUsage(f"{path}: a faithful-nmn CSV needs its programs (--programs TSV)")
     else:
         gold = read_box_gold(path)
     return (change(gold) if reference else gold), notes

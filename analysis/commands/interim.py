@@ -11,12 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
+from ..io.command_line import BadUsage
 from ..io.errors import AnalysisError, InputError
 from ..participants.bundle import load_bundle
 from ..planning.declared_plan import load_plan
 from ..stats.sequential import Boundaries, Spending, boundaries, cost_of_interim_analyses, decide, observed_z
 from ..study.analysis import Options, analyse
-from .options import Count, Mode, Numbers, print_json
+from .options import Count, Level, Mode, Numbers, OpenShare, print_json
 
 
 def print_boundaries(
@@ -26,8 +27,8 @@ def print_boundaries(
     plan: Path | None = None,
     fractions: Numbers = (),
     spending: Spending = "obrien_fleming",
-    alpha: float = 0.05,
-    power: float = 0.8,
+    alpha: Level = 0.05,
+    power: OpenShare = 0.8,
     observed: Numbers = (),
     mode: Mode | None = None,
     study_version: Count | None = None,
@@ -50,18 +51,19 @@ def print_boundaries(
     try:
         if bundle is not None:
             if plan is None:
-                raise AnalysisError("a bundle needs its plan (--plan FILE)")
+                raise BadUsage("a bundle needs its plan (--plan FILE)")
             options = Options(resamples=0, mode=mode, version=study_version)
             fractions, spending, alpha, observed = _compute_interim_values(bundle, plan, options, observed)
         elif not fractions:
-            raise AnalysisError("give --fractions, or a bundle with its plan")
+            raise BadUsage("give --fractions, or a bundle with its plan")
         bounds = boundaries(fractions, spending=spending, alpha=alpha)
         if json:
             print_json(_as_values(bounds, observed, power))
         else:
             sys.stdout.write(_as_text(bounds, observed, power) + "\n")
     except ValueError as error:
-        raise AnalysisError(str(error)) from None
+        # Without a bundle, every number is from the command line.
+        raise (BadUsage if bundle is None else AnalysisError)(str(error)) from None
 
 
 def _compute_interim_values(

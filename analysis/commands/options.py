@@ -12,6 +12,8 @@ Count: TypeAlias = Annotated[int, Parameter(validator=Number(gte=0))]
 Mode: TypeAlias = Literal["live", "pilot", "bot"]
 Positive: TypeAlias = Annotated[int, Parameter(validator=Number(gte=1))]
 
+Level: TypeAlias = Annotated[float, Parameter(validator=Number(gt=0, lte=0.5))]
+OpenShare: TypeAlias = Annotated[float, Parameter(validator=Number(gt=0, lt=1))]
 Share: TypeAlias = Annotated[float, Parameter(validator=Number(gte=0, lte=1))]
 
 

@@ -5,12 +5,15 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import matplotlib as mpl
 import numpy as np
+from cyclopts import Parameter
+from cyclopts.validators import Number
 from matplotlib.figure import Figure as Canvas
 
+from ..io.command_line import BadUsage
 from ..io.errors import AnalysisError
 from ..participants.bundle import Bundle, load_bundle
 from ..participants.condition_styles import COLOURS
@@ -26,7 +29,7 @@ from ..report.tables import Column, Table, build_csv_rows, format_number
 from ..stats.arrays import Array
 from ..stats.correlations import Coefficient
 from ..study.analysis import Options, Study, analyse
-from .options import Count, Mode, Numbers, Positive, Sizes, print_json
+from .options import Count, Mode, Numbers, OpenShare, Positive, Share, Sizes, print_json
 from .systems_power import RESAMPLES, print_systems
 
 Measure: TypeAlias = Literal[
@@ -38,6 +41,7 @@ Measure: TypeAlias = Literal[
 ]  # fmt: skip
 
 
+Spread: TypeAlias = Annotated[float, Parameter(validator=Number(gte=0))]
 ITEMS = 25  # of a participant, without a pilot
 _RATES = [
     Column("power", "all.value", "Power, 95 % of the simulation", lambda power: format_rate(power.all)),
@@ -113,20 +117,20 @@ def print_sample_size(
     effect: Numbers = (),
     systems: bool = False,
     correlation: Numbers = (),
-    noise: float | None = None,
+    noise: Spread | None = None,
     coefficient: Coefficient = "pearson",
     pilot: Path | None = None,
     normal: bool = False,
     measure: Measure = "agreement",
     items: Positive | None = None,
     participants: Sizes = (),
-    target: float = 0.8,
-    alpha: float = 0.05,
+    target: OpenShare = 0.8,
+    alpha: OpenShare = 0.05,
     simulations: Positive = 2000,
-    participant_sd: float | None = None,
-    residual_sd: float | None = None,
-    mean_share: float | None = None,
-    item_sd: float = 0.0,
+    participant_sd: Spread | None = None,
+    residual_sd: Spread | None = None,
+    mean_share: Share | None = None,
+    item_sd: Spread = 0.0,
     mode: Mode | None = None,
     study_version: Count | None = None,
     seed: Count = 1,
@@ -172,7 +176,7 @@ def print_sample_size(
         )  # fmt: skip
         return
     if not effect:
-        raise AnalysisError("give --effect, the difference to detect, or --systems")
+        raise BadUsage("give --effect, the difference to detect, or --systems")
     is_paired = measure == "win_rate"
     usual_items = ITEMS
     population: Population
@@ -180,10 +184,10 @@ def print_sample_size(
         options = Options(seed, 0, mode, study_version)
         population, usual_items, source = from_pilot(load_bundle(pilot), measure, options, normal=normal)
     else:
+        spread, share = _check_assumptions(participant_sd, residual_sd, mean_share, is_paired=is_paired)
         population, source = assume_population(
-            participant_sd, item_sd, residual_sd, HALF if is_paired else mean_share,
-            effect, change=measure == "simulation_effect",
-        )  # fmt: skip
+            spread, item_sd, residual_sd, share, effect, change=measure == "simulation_effect"
+        )
     design = plan_size(
         population,
         effects=effect if is_paired or len(effect) > 1 else [0.0, *effect],
@@ -198,6 +202,19 @@ def print_sample_size(
         reference=None if not is_paired else HALF if pilot is None else 0.0,
     )
     _show(design, out, as_json=json)
+
+
+def _check_assumptions(
+    participant_sd: float | None, residual_sd: float | None, mean_share: float | None, *, is_paired: bool
+) -> tuple[float, float | None]:
+    """Return the spread of participants and the mean share, if they suffice."""
+    if is_paired and (residual_sd is not None or mean_share is not None):
+        raise BadUsage("win_rate takes neither --residual-sd nor --mean-share: its mean is one half")
+    share = HALF if is_paired else mean_share
+    if participant_sd is None or (residual_sd is None) == (share is None):
+        needed = "" if is_paired else " with either --residual-sd or --mean-share"
+        raise BadUsage(f"give --pilot BUNDLE, or --participant-sd{needed}")
+    return participant_sd, share
 
 
 def _show(design: Design, out: Path | None, *, as_json: bool) -> None:

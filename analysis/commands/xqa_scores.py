@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from ..io.command_line import always_json
 from ..io.errors import AnalysisError, InputError
 from ..io.spreadsheet import format_csv
 from ..io.whole_files import read_json, write_text
@@ -9,6 +10,7 @@ from ..scores.hotpotqa import malformed_facts, score, score_each
 from .options import print_json
 
 
+@always_json
 def print_xqa_scores(
     *,
     gold: Path,

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..io.errors import AnalysisError, InputError, find_first_problem
 from ..io.whole_files import parse_model, read_lines
+from ..stats.arguments import check_count
 from ..stats.arrays import Array
 from .instances import CONFIRMED
 
@@ -30,10 +31,22 @@ Interval = tuple[float, float]
 class Record(BaseModel):
     """One instance under one saliency method.
 
-    positive, negative: saliency of the tokens that ought to count and that ought not to; both left out if
-    there is no saliency. The names group the records. context: what the system read. distribution: whether
-    the counterfactual's words are among those of training. The F1 are of the answers. near_synonym: the swap
-    hardly changes the meaning. verdict: of people who checked it.
+    Attributes:
+        id: ID of the instance.
+        original_correct: True if the original question was answered exactly.
+        counterfactual_correct: True if the counterfactual was.
+        positive: Saliency of the tokens that ought to count; None if there is no saliency.
+        negative: Saliency of those that ought not to; None likewise.
+        dataset: Name, which groups the records, as do the next three.
+        system: Name of the system.
+        step: Reasoning step.
+        method: Saliency method.
+        context: Part of the context that the system read: "facts", "paragraphs", or "" for all.
+        distribution: "in" if the counterfactual's words are among those of training, else "out".
+        original_f1: F1 of the answer to the original, from 0 to 1.
+        counterfactual_f1: F1 of the answer to the counterfactual, from 0 to 1.
+        near_synonym: The swap hardly changes the meaning.
+        verdict: Of people who checked it; empty if nobody has.
     """
 
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
@@ -76,9 +89,15 @@ class Group:
 class Verdict:
     """Verdict on one instance.
 
-    difference: positive mean minus negative mean. p: None if no test was possible.
-    control: share of random partitions of the same sizes that the test finds
-    higher; None like p.
+    Attributes:
+        id: ID of the instance.
+        group: Names that group the records.
+        answered: Both questions were answered exactly.
+        difference: Mean of the positive minus mean of the negative saliency.
+        p: Of the test that the positive is higher; None if no test was possible.
+        higher: The test finds the positive partition higher.
+        aligned: `answered` and `higher`.
+        control: Share of random partitions of the same sizes that the test finds higher; None like `p`.
     """
 
     id: str
@@ -95,10 +114,18 @@ class Verdict:
 class Alignment:
     """The alignment of one group.
 
-    n: instances with saliency. answered: both questions answered exactly. higher: positive partition
-    significantly higher. aligned: both. untested: too few tokens for a test; they are not aligned.
-    score: aligned / n. among_answered: aligned / answered, None if none is. Wilson's 95 % intervals.
-    control: share of random partitions found higher, over the tested instances, None if there are none.
+    Attributes:
+        group: Names that group the records.
+        n: Number of instances with saliency.
+        answered: Number with both questions answered exactly.
+        higher: Number whose positive partition is significantly higher.
+        aligned: Number that are both.
+        untested: Number with too few tokens for a test; they are not aligned.
+        score: aligned / n.
+        interval: Wilson's 95 % interval of `score`.
+        among_answered: aligned / answered; None if none is.
+        among_answered_interval: Wilson's 95 % interval of it; None likewise.
+        control: Share of random partitions found higher, over the tested instances; None if there are none.
     """
 
     group: Group
@@ -158,8 +185,7 @@ def judge(
     Raises:
         ValueError: `draws` is negative, a mapping is no record, or a group has an instance twice.
     """
-    if draws < 0:
-        raise ValueError(f"draws must be at least 0, not {draws}")
+    check_count(draws, 0, "draws")
     seen: set[tuple[Group, str]] = set()
     for record in map(_parse_record, records):
         if record.positive is None and record.negative is None:
@@ -195,6 +221,9 @@ def alignment_score(
         records: Records, or mappings with their fields; those without saliency are left out.
         rng: Source of the random partitions.
         draws: Number of random partitions for each instance's control; 0 for no control.
+
+    Returns:
+        Counts and shares of the group.
 
     Raises:
         ValueError: The records have no group or several, or `judge` refuses them.

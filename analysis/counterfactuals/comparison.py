@@ -8,9 +8,10 @@ References:
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from ..scores.hotpotqa import normalise_answer
+from ..stats.arguments import check_choice
 from .edits import Edit
 
 Distribution = Literal["in", "out"]
@@ -44,8 +45,12 @@ _SUFFIX = re.compile(r"\s*\([^()]*\)$")
 class Counterfactual:
     """A question with its comparing words swapped.
 
-    answer: the gold answer of the swapped question; None if the data do not tell it. near_synonym: the
-    listed swap hardly changes the meaning, so that the swapped gold answer is doubtful.
+    Attributes:
+        question: The question with the swapped words.
+        answer: Its gold answer; None if the data do not tell it.
+        edit: The swap.
+        distribution: "in" for words of the training data, "out" for words that they lack.
+        near_synonym: The listed swap hardly changes the meaning, so that the swapped gold answer is doubtful.
     """
 
     question: str
@@ -78,11 +83,15 @@ def swaps(
     Returns:
         Swaps in the order of the list; none unless the question has exactly one comparing word.
 
+    Raises:
+        ValueError: `distribution` is unknown.
+
     Examples:
         >>> swap = swaps("Who is older, Ann Lee or Bob Ray?", "Ann Lee", ["Bob Ray", "Ann Lee"])[0]
         >>> swap.question, swap.answer
         ('Who is younger, Ann Lee or Bob Ray?', 'Bob Ray')
     """
+    check_choice(distribution, get_args(Distribution), "distribution")
     spans = find_comparing_words(question, entities)
     if len(spans) != 1:
         return []

@@ -1,7 +1,9 @@
 """Shorter contexts for HotpotQA-form questions: facts or paragraphs."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+from ..stats.arguments import check_choice
 
 Extent = Literal["facts", "paragraphs"]
 
@@ -19,7 +21,7 @@ def reduce_question(question: Mapping[str, Any], extent: Extent) -> dict[str, An
         The question with its other fields, `context` and `supporting_facts` replaced.
 
     Raises:
-        ValueError: No fact is left.
+        ValueError: `extent` is unknown, or no fact is left.
 
     Examples:
         >>> question = {"context": [["A", ["a.", "b."]], ["B", ["c."]]], "supporting_facts": [["A", 1]]}
@@ -27,6 +29,7 @@ def reduce_question(question: Mapping[str, Any], extent: Extent) -> dict[str, An
         >>> reduced["context"], reduced["supporting_facts"]
         ([['A', ['b.']]], [['A', 0]])
     """
+    check_choice(extent, get_args(Extent), "extent")
     articles: list[tuple[str, Sequence[str]]] = [tuple(article) for article in question["context"]]
     facts = {(title, index) for title, index in question["supporting_facts"]}
     context, kept = [], []

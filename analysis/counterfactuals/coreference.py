@@ -39,8 +39,11 @@ _WHO = re.compile(
 class Insertion:
     """Draft of a counterfactual context.
 
-    context: with the new sentences; answer: the new gold answer, at code point
-    `answer_start`.
+    Attributes:
+        context: The context with the new sentences.
+        answer: The new gold answer.
+        answer_start: Code point at which it starts.
+        edit: The insertion.
     """
 
     context: str

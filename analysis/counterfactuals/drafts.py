@@ -8,8 +8,9 @@ Ray Choudhury et al. 2022, section 3.2; the rules are those of the modules
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from ..stats.arguments import check_choice
 from .comparison import Counterfactual, Distribution, find_comparing_words, swaps
 from .contexts import reduce_question
 from .coreference import insertions
@@ -29,7 +30,9 @@ Draft = tuple[dict[str, Any], Version, Version]  # fields of the instance, the o
 class Drafts:
     """Drafted instances.
 
-    skipped: how often a question, or one of its swaps, gave none, by step, extent and reason.
+    Attributes:
+        instances: The drafts, in the order of the questions.
+        skipped: Number of questions, or swaps, that gave none, by step, extent and reason.
     """
 
     instances: list[Instance] = field(default_factory=list)
@@ -60,9 +63,21 @@ def draft(
 
     Returns:
         The instances, and how often none could be drafted, by reason.
+
+    Raises:
+        ValueError: A step, distribution or extent is unknown, or a question lacks a field.
     """
+    for name, values, choices in (
+        ("steps", steps, STEPS),
+        ("distributions", distributions, get_args(Distribution)),
+        ("extents", extents, get_args(Extent)),
+    ):
+        for value in values:
+            check_choice(value, choices, name)
     drafts = Drafts()
     for question in questions:
+        if missing := [name for name in ("_id", "question", "answer", "context") if name not in question]:
+            raise ValueError(f"question {question.get('_id')!r} has no {missing[0]}")
         has_facts = question.get("supporting_facts") is not None
         wanted: Sequence[Extent] = extents if has_facts else [""]
         for extent in dict.fromkeys(wanted):

@@ -9,6 +9,11 @@ class Edit:
 
     Everything else stays as it is, white space included.
 
+    Attributes:
+        start: Code point, from 0.
+        old: Text before the edit.
+        new: Text after it.
+
     Examples:
         >>> edit = Edit(9, "older", "younger")
         >>> edit.apply("Which is older, A or B?")
@@ -27,6 +32,9 @@ class Edit:
         Args:
             text: Text before the edit.
 
+        Returns:
+            The text with `new` in place of `old`.
+
         Raises:
             ValueError: The text does not hold `old` at `start`.
         """
@@ -37,6 +45,9 @@ class Edit:
 
         Args:
             text: Text after the edit.
+
+        Returns:
+            The text with `old` in place of `new`.
 
         Raises:
             ValueError: The text does not hold `new` at `start`.

@@ -35,7 +35,10 @@ class _Plain(BaseModel):
 class Version(_Plain):
     """Input of a system in the HotpotQA form, with the right answer.
 
-    The answer is None while nobody knows it.
+    Attributes:
+        question: Text of the question.
+        context: Title and sentences of each article.
+        answer: Right answer; None while nobody knows it.
     """
 
     question: Text
@@ -46,11 +49,22 @@ class Version(_Plain):
 class Instance(_Plain):
     """Question and counterfactual, with a partition of the original's text.
 
-    positive, negative: spans of the question or context in code points, end
-    exclusive; a context's text is that of `join_context`. extent: the part of the
-    context that is left, empty for all of it. verdict: of the people who looked at
-    it, empty if nobody has. reviews: the verdict of each of several before it was
-    settled.
+    Attributes:
+        id: Unique among the instances.
+        question_id: ID of the original question.
+        step: Reasoning step, such as "comparison".
+        distribution: "in" for words of the training data, "out" for words that they lack.
+        extent: The part of the context that is left, "facts" or "paragraphs"; empty for all of it.
+        original: The original question.
+        counterfactual: Its counterfactual.
+        where: "question" or "context": the text that the spans are of; a context's text is that of
+            `join_context`.
+        positive: Spans that ought to count, in code points, end exclusive.
+        negative: Spans that ought not to.
+        near_synonym: The swap hardly changes the meaning.
+        verdict: Of the people who looked at it; empty if nobody has.
+        note: Their note.
+        reviews: The verdict of each of several people before it was settled.
     """
 
     id: Text
@@ -177,5 +191,8 @@ def instances_text(instances: Iterable[Instance]) -> str:
 
     Args:
         instances: Instances to write, in order.
+
+    Returns:
+        JSON lines.
     """
     return format_json_lines(instance.model_dump() for instance in instances)

@@ -59,6 +59,10 @@ _FUNCTION = _set_of(
 class Partition:
     """Spans of a text's words; no word is in both lists.
 
+    Attributes:
+        positive: Spans that ought to count, in code points, end exclusive.
+        negative: Spans that ought not to.
+
     Raises:
         ValueError: A negative span overlaps a positive one.
     """
@@ -267,6 +271,9 @@ def random_partition(partition: Partition, rng: np.random.Generator) -> Partitio
     Args:
         partition: Partition whose words are shuffled.
         rng: Source of random numbers.
+
+    Returns:
+        A partition of the same words.
     """
     spans = sorted((*partition.positive, *partition.negative))
     chosen = set(rng.choice(len(spans), len(partition.positive), replace=False).tolist())

@@ -8,6 +8,7 @@ its `predict` returns) and spaCy (`Doc.to_json()` of a pipeline with clusters).
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,6 +48,9 @@ class _Resolved(BaseModel):
             raise ValueError("needs the text, or the id of --texts")
         if self.clusters is None and self.clusters_char_offsets is None and self.spans is None:
             raise ValueError("has none of clusters, clusters_char_offsets and spans")
+        for start, end in chain.from_iterable(self.to_clusters()):
+            if start >= end:
+                raise ValueError(f"has a mention that starts at {start} and ends at or before its start")
         return self
 
     def to_clusters(self) -> list[Cluster]:
@@ -63,24 +67,31 @@ class _Resolved(BaseModel):
 
 @dataclass
 class Resolutions:
-    """Clusters of texts, by the id of a text and by the text itself."""
+    """Clusters of texts, by the id of a text and by the text itself.
 
-    by_id: dict[str, list[Cluster]] = field(default_factory=dict)
+    Attributes:
+        by_id: ID to the text that the resolver read, None if its output lacks it, and to its clusters.
+        by_text: Text to its clusters.
+    """
+
+    by_id: dict[str, tuple[str | None, list[Cluster]]] = field(default_factory=dict)
     by_text: dict[str, list[Cluster]] = field(default_factory=dict)
 
     def find(self, id: str, text: str) -> list[Cluster] | None:
         """Return the clusters of a text.
 
-        Clusters of another text would lie beyond its end: those do not count.
+        Clusters of another text do not count: its words differ, or a cluster lies beyond the text's end.
 
         Args:
             id: ID of the text.
-            text: The text itself, if its ID is unknown.
+            text: The text itself, which counts if its ID is unknown.
 
         Returns:
             Spans of each cluster in code points, end exclusive; None if the resolver did not read the text.
         """
-        clusters = self.by_id.get(id, self.by_text.get(text))
+        resolved_text, clusters = self.by_id.get(id, (text, self.by_text.get(text)))
+        if resolved_text not in (None, text):
+            return None
         if clusters is None or any(end > len(text) for cluster in clusters for _, end in cluster):
             return None
         return clusters
@@ -92,6 +103,9 @@ def read_resolutions(path: Path) -> Resolutions:
     Args:
         path: JSON lines, or one JSON list, of fastcoref, maverick or spaCy.
 
+    Returns:
+        Clusters of every text.
+
     Raises:
         InputError: The file is missing or malformed; names file, line or entry, and field.
     """
@@ -99,7 +113,7 @@ def read_resolutions(path: Path) -> Resolutions:
     for resolved in _read_entries(path):
         clusters = resolved.to_clusters()
         if resolved.id is not None:
-            resolutions.by_id[resolved.id] = clusters
+            resolutions.by_id[resolved.id] = resolved.text, clusters
         if resolved.text is not None:
             resolutions.by_text[resolved.text] = clusters
     return resolutions

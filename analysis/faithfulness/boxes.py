@@ -24,6 +24,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from ..stats.arguments import check_choice
 from ..stats.arrays import Array, ratio
 from ..stats.bootstrap_sums import Quantity, Tally, quantities
 from .examples import Cells, GoldExample, OutputExample, arrange
@@ -78,6 +79,12 @@ class BoxScores:
 
     Every node with gold is one instance. Equal subtrees of a program therefore count as often as gold
     lists them: gold of annotation projects lists them once.
+
+    Attributes:
+        cells: Gold beside outputs, a cell per scored node and image.
+        system: Counts of the system.
+        reference: True if counted as the released code does.
+        thresholds: Of probabilities and overlaps.
     """
 
     cells: Cells
@@ -171,6 +178,7 @@ class BoxScores:
         Returns:
             Shape (examples, modules, 3), in [0, 1]; NaN for a type that the example lacks.
         """
+        check_choice(averaging, AVERAGINGS, "averaging")
         scores = prf(self.system.counts, APART_BAD if averaging == "negative_iou" else BAD)
         return np.where(self._mark_present()[..., None], scores, np.nan)
 
@@ -179,6 +187,9 @@ class BoxScores:
 
         Args:
             example: Its index in `examples`.
+
+        Returns:
+            A score per node.
         """
         node_rows = np.flatnonzero(self.cells.node_example == example)
         names = [self.modules[self.cells.node_module[node_row]] for node_row in node_rows]
@@ -197,6 +208,9 @@ class BoxScores:
 
         Args:
             most: Number of examples to list; None for all.
+
+        Returns:
+            Examples with their F1 in [0, 1] and their worst node.
         """
         f1 = np.nan_to_num(self.example_scores()[:, 0, 2], nan=1.0)
         worst = []
@@ -234,6 +248,9 @@ def score_boxes(
         partial: Leave out gold examples without output instead of failing.
         thresholds: Of probabilities and overlaps; those of the paper by default.
 
+    Returns:
+        Counts of every example, from which tables and intervals are computed.
+
     Raises:
         MatchError: Gold and outputs do not fit together.
 
@@ -262,6 +279,7 @@ def compute_score_parts(averaging: Averaging, counts: Array, occurrences: Array,
     4), as in `Counted`. present: (examples, …), true if the example has the module
     type.
     """
+    check_choice(averaging, AVERAGINGS, "averaging")
     if averaging == "per_occurrence":
         return occurrences
     if averaging == "cumulative":

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..stats.arguments import check_count
 from ..stats.arrays import Array, split_into_chunks
 from ..stats.bootstrap_sums import Tally
 
@@ -32,8 +33,14 @@ ROUNDING = 1e-9  # differences this close to the observed one, relative to the s
 class Comparison:
     """A first system against a second.
 
-    difference: first minus second. n: examples that both were scored on. as_extreme: trials whose difference
-    is at least as large, in either direction. p: two-sided.
+    Attributes:
+        first: Score of the first system.
+        second: Score of the second system.
+        difference: First minus second.
+        n: Number of examples that both were scored on.
+        trials: Number of random swaps.
+        as_extreme: Number of trials whose difference is at least as large, in either direction.
+        p: Two-sided, never 0.
     """
 
     first: float
@@ -56,17 +63,20 @@ def permutation_test(
     Args:
         first: A statistic as sums over examples; any function of the sums, such as
             an F1 over cumulative counts. A mean difference of paired values is the
-            special case of `analysis.stats.bootstrap_sums.mean_tally`.
+            special case of `analysis.stats.mean_tally`.
         second: The same statistic of the second system, over the same examples in
             the same order.
         trials: Number of random swaps, at least 1.
         rng: Source of random swaps.
 
+    Returns:
+        Both scores, their difference and a two-sided p that is never 0.
+
     Raises:
         ValueError: The shapes differ, or a score is undefined.
 
     Examples:
-        >>> from analysis.stats.bootstrap_sums import mean_tally
+        >>> from analysis.stats import mean_tally
         >>> scores = mean_tally([1.0, 1.0, 1.0]), mean_tally([0.0, 0.0, 0.0])
         >>> round(permutation_test(*scores, rng=np.random.default_rng(1)).p, 2)
         0.25
@@ -93,8 +103,7 @@ def _permutation_iv(first: Tally, second: Tally, trials: int) -> None:
             f"first and second must be sums over the same examples, not of shapes {first.sums.shape} "
             f"and {second.sums.shape}"
         )
-    if trials < 1:
-        raise ValueError(f"trials must be at least 1, not {trials}")
+    check_count(trials, 1, "trials")
     for name, tally in (("first", first), ("second", second)):
         if np.isnan(tally.value):
             raise ValueError(f"{name} has no score: {tally.reason}")

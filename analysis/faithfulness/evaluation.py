@@ -6,11 +6,12 @@ arranges plain data for them and gathers every table.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from ..io.errors import AnalysisError
+from ..stats.arguments import check_choice, check_count
 from ..stats.bootstrap_sums import Quantity, Tally
 from .boxes import AVERAGINGS, Averaging, BoxScores, score_boxes
 from .compare import Comparison, permutation_test
@@ -49,8 +50,15 @@ class ItemOutputs:
 class Figure:
     """A score with its number of cases.
 
-    Boxes have precision, recall and F1, spans a loss in nats. The confidence
-    interval is that of F1 or of the loss.
+    Boxes have precision, recall and F1, spans a loss.
+
+    Attributes:
+        n: Number of cases.
+        precision: Of boxes, in [0, 1].
+        recall: Of boxes, in [0, 1].
+        f1: Of boxes, in [0, 1].
+        loss: Of spans, in nats.
+        interval: Of F1 or of the loss; None without resamples.
     """
 
     n: int
@@ -63,7 +71,15 @@ class Figure:
 
 @dataclass(frozen=True)
 class WorstItem:
-    """An item with its F1 or loss, and the node that went most wrong."""
+    """An item with its F1 or loss, and the node that went most wrong.
+
+    Attributes:
+        id: ID of the item.
+        score: Its overall F1, or its loss in nats.
+        node: Index of the node in the program; None if no node was scored.
+        module: Name of the node; None likewise.
+        module_score: F1 or loss of the node; None likewise.
+    """
 
     id: str
     score: float
@@ -100,14 +116,24 @@ def evaluate(
         resamples: Of the bootstrap over items; 0 gives no confidence intervals.
         seed: Of the bootstrap.
 
+    Returns:
+        Scores by averaging and module, and the worst items.
+
     Raises:
         MatchError: Gold and outputs of an item do not fit together.
+        ValueError: `kind` is unknown, there are no items, or `most` or `resamples` is negative.
 
     Examples:
         >>> item = ItemOutputs("a", {0: ("find", [(1, 2)])}, {0: ("find", [0.5, 0.5])})
         >>> round(evaluate("spans", [item]).figures["mean"]["overall"].loss, 3)
         0.693
     """
+    check_choice(kind, get_args(Kind), "kind")
+    check_count(seed, 0, "seed")
+    if not items:
+        raise ValueError("items must hold at least one item, and is empty")
+    if most is not None:
+        check_count(most, 0, "most")
     rng = np.random.default_rng(seed)
     if kind == "spans":
         spans = score_span_items(items)
@@ -147,11 +173,16 @@ def compare_systems(
         trials: Random swaps of the paired permutation test.
         seed: Of the swaps.
 
+    Returns:
+        Scores, their difference and p; F1 in [0, 1], losses in nats.
+
     Raises:
         MatchError: Gold and outputs of an item do not fit together.
         UnknownModuleError: The gold has no such module.
-        ValueError: A score is undefined.
+        ValueError: `kind` or `averaging` is unknown, `trials` is below 1, or a score is undefined.
     """
+    check_choice(kind, get_args(Kind), "kind")
+    check_count(seed, 0, "seed")
     sides = [_tally_items(kind, items, averaging) for items in (first, second)]
     if any(module not in tallies for tallies in sides):
         raise UnknownModuleError(f"{module}: no gold of this; there is {', '.join(sides[0])}")

@@ -17,9 +17,12 @@ OVERALL = "overall"
 class GoldModule:
     """Gold of one node.
 
-    index: place of the node in the program, in pre-order. boxes: per image n × 4, left, top, right, bottom;
-    None for a node without gold boxes, such as a comparison. module: name with hyphens. argument: the node's
-    words, if known.
+    Attributes:
+        index: Index of the node in the program, in pre-order.
+        module: Name with hyphens.
+        boxes: Per image n × 4, left, top, right, bottom; None for a node without gold boxes, such as a
+            comparison.
+        argument: The node's words, if known.
     """
 
     index: int
@@ -30,7 +33,12 @@ class GoldModule:
 
 @dataclass(frozen=True)
 class GoldExample:
-    """Gold of one example."""
+    """Gold of one example.
+
+    Attributes:
+        id: Unique among the examples.
+        modules: Gold of its nodes.
+    """
 
     id: str
     modules: tuple[GoldModule, ...]
@@ -40,7 +48,10 @@ class GoldExample:
 class OutputModule:
     """A system's output for a node: a probability for every proposal.
 
-    They go image after image.
+    Attributes:
+        index: Index of the node in the program, in pre-order.
+        module: Name with hyphens.
+        probabilities: Shape (proposals,), in [0, 1], image after image.
     """
 
     index: int
@@ -50,7 +61,13 @@ class OutputModule:
 
 @dataclass(frozen=True)
 class OutputExample:
-    """A system's proposed boxes, per image n × 4, and outputs over them."""
+    """A system's proposed boxes, per image n × 4, and outputs over them.
+
+    Attributes:
+        id: ID of the example.
+        proposals: Proposed boxes per image, n × 4: left, top, right, bottom.
+        modules: Outputs of the nodes over these boxes.
+    """
 
     id: str
     proposals: tuple[Array, ...]
@@ -123,7 +140,8 @@ def arrange(
     outputs: by id; those without gold, and nodes without gold, are left out. partial: leave out gold
     examples without output, too.
 
-    Raises MatchError if an output is missing or of another module, number of images or length.
+    Raises MatchError if an output is missing or of another module, number of images or length, and for boxes
+    and probabilities that are none.
     """
     kept = [example for example in gold if not partial or example.id in outputs]
     shown = [_find_output(example, outputs) for example in kept]
@@ -195,6 +213,10 @@ def _explain_misfit(node: GoldModule, output: OutputModule | None, images: int, 
         return f"gold has {len(node.boxes or ())} images, the output {images}"
     if len(output.probabilities) != proposals:
         return f"there are {len(output.probabilities)} probabilities for {proposals} proposals"
+    if not ((output.probabilities >= 0) & (output.probabilities <= 1)).all():
+        return "a probability is not from 0 to 1"
+    if any(len(image) and (image.shape[1:] != (4,) or np.isnan(image).any()) for image in node.boxes or ()):
+        return "a gold box is not four numbers: left, top, right, bottom"
     return ""
 
 

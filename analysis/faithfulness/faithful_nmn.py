@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..io.errors import InputError
+from ..io.errors import InputError, describe_os_error
 from ..io.spreadsheet import unescape_formula
 from ..programs import Program, ProgramError, parse_lines
 from ..stats.arrays import Array
@@ -70,6 +70,9 @@ def read_faithful_nmn(boxes: Path, programs: Path, *, as_released: bool = False)
             coordinates beyond the image are clipped, boxes without area or given
             twice are dropped, and an object in place of a list counts as a list
             of one.
+
+    Returns:
+        The examples, and notes on what was left out or repaired.
 
     Raises:
         InputError: Names file, line and field.
@@ -240,7 +243,7 @@ def _read_records(path: Path, delimiter: str, columns: Iterable[str]) -> Iterato
             for row in reader:
                 texts = {name: unescape_formula(cell) for name, cell in row.items() if isinstance(cell, str)}
                 yield reader.line_num, texts
-    except FileNotFoundError:
-        raise InputError(path, "there is no such file") from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except OSError as error:
+        raise InputError(path, describe_os_error(error)) from None
+    except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(path, f"cannot be read: {error}") from None

@@ -1,8 +1,8 @@
 """Changes to gold that the code of Subramanian et al. (2020) makes.
 
 The released code makes them before it scores. Bottom-up, image by image: the
-boxes of `filter` and `with-relation` are kept only if the same box is kept in
-their first child; those of `project` only if their child has any box left in
+boxes of `filter` and `with-relation` stay only if the same box stays in their
+first child; those of `project` only if their child has any box left in
 that image; a node that chooses one image has its child's boxes there and none
 in the other, which then affects its parent. In pre-order the first child of
 node i is node i + 1.

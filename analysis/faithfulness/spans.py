@@ -52,7 +52,9 @@ GROUPS = {"min-max": ("find-min-num", "find-max-num"), "find-arg": ("find-num", 
 class GoldSpans:
     """Gold of a question: per scored node its name and its spans.
 
-    Spans are in tokens, n × 2, end exclusive.
+    Attributes:
+        id: Unique among the questions.
+        modules: Name of each scored node and its spans in tokens, n × 2, end exclusive.
     """
 
     id: str
@@ -63,7 +65,10 @@ class GoldSpans:
 class SpanOutput:
     """A system's attentions for a question, in the order of the gold.
 
-    Each is attentions × tokens. goes_on: there may be further modules, without gold, after those of the gold.
+    Attributes:
+        id: ID of the question.
+        modules: Name of each node and its attentions, attentions × tokens.
+        goes_on: There may be further modules, without gold, after those of the gold.
     """
 
     id: str
@@ -75,6 +80,9 @@ class SpanOutput:
 
         Args:
             gold: Gold of the same question.
+
+        Returns:
+            The output, without the modules after those of the gold.
         """
         paired = sum(resolve_module(name)[1] for name, _ in gold.modules)
         return replace(self, modules=self.modules[:paired]) if self.goes_on else self
@@ -106,8 +114,12 @@ class WorstQuestion:
 class SpanScores:
     """Losses of one system.
 
-    question, module, place, loss: of every scored node, its question (a place in `examples`), its module, its
-    place in the gold's list, and its loss.
+    Attributes:
+        examples: IDs of the questions.
+        question: Of every scored node the index of its question in `examples`, shape (nodes,).
+        module: Name of every scored node.
+        place: Index of every scored node in the gold's list, shape (nodes,).
+        loss: Of every scored node, in nats, shape (nodes,).
     """
 
     examples: tuple[str, ...]
@@ -169,6 +181,9 @@ class SpanScores:
 
         Args:
             most: Number of questions to list; None for all.
+
+        Returns:
+            Questions with their loss in nats and their worst node.
         """
         totals = self.tallies[OVERALL].sums[:, 0]
         worst = []
@@ -195,13 +210,16 @@ def score_spans(
     """Score a system's attentions against gold spans.
 
     Outputs pair with the gold lists by position; if a gold list stands for two
-    outputs (`NAMES`), either both follow one another, or one is given, already
+    outputs, such as `find-two-events`, either both follow one another, or one is given, already
     merged or as two rows.
 
     Args:
         gold: The questions.
         outputs: By ID, of every gold question; others are left out.
         partial: Leave out gold questions without output instead of failing.
+
+    Returns:
+        Losses of every scored node, in nats.
 
     Raises:
         MatchError: Gold and outputs do not fit together.
@@ -263,6 +281,8 @@ def _merge_attentions(gold: GoldSpans, output: SpanOutput) -> list[Array]:
             problem = "attentions to be merged must be over the same tokens"
             raise MatchError(problem, gold.id, f"module {start}")
         merged.append(np.maximum.reduce(rows))
+        if not (merged[-1] >= 0).all():
+            raise MatchError("an attention is negative or NaN", gold.id, f"module {start}")
         start += count
     return merged
 

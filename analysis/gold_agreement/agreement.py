@@ -51,6 +51,11 @@ class Group(NamedTuple):
 
     All drawn nodes, all computed numbers or truth values, the nodes of a module, or of the drawn ones those
     of a depth, those (of a module or all) at whose children the two people agree, and those of two people.
+
+    Attributes:
+        by: Kind of group.
+        name: The module, depth or pair of people; "all" for all modules; the kind itself if it has one group
+            only.
     """
 
     by: Literal[
@@ -74,7 +79,12 @@ TRUTHS = Group("computed truth values", "computed truth values")
 class Parting:
     """The first node, bottom-up, at which two people differ on an item.
 
-    node, module: None if they never differ.
+    Attributes:
+        item: ID of the item.
+        first: One annotator.
+        second: Another annotator.
+        node: Index of the node; None if they never differ.
+        module: Its module; None likewise.
     """
 
     item: str
@@ -88,14 +98,18 @@ class Parting:
 class Agreement:
     """All measures of all groups, and where every two people first differ.
 
-    Measures of boxes are `f1_50` and `f1_75`, `mean_iou` (of objects matched above 0.5); of spans
-    `exact_f1`, `overlap_f1` (a shared token is enough), `token_f1`, and `token_alpha`, `token_cohen` and
-    `token_fleiss` of tokens that are marked or not. Both have `agreed`, the share of pairs of people and
-    nodes with the same objects (all matched above 0.5) or the same value; `presence_…` of nodes with an
-    object or none; and `count_…` of the numbers of objects, or of values: `count_alpha` takes them as
-    intervals. Truth values have `truth_…`. Cohen's kappa of more than two people is the mean over pairs of
-    them. Depths and agreed children have no measure beyond chance. n: pairs of people × nodes, or nodes for
-    alpha and Fleiss' kappa.
+    Measures of boxes are `f1_50` and `f1_75`, `mean_iou` (of objects matched above 0.5); of spans `exact_f1`,
+    `overlap_f1` (a shared token is enough), `token_f1`, and `token_alpha`, `token_cohen` and `token_fleiss`
+    of tokens that are marked or not. Both have `agreed`, the share of pairs of people and nodes with the same
+    objects (all matched above 0.5) or the same value; `presence_…` of nodes with an object or none; and
+    `count_…` of the numbers of objects, or of values: `count_alpha` takes them as intervals. Truth values
+    have `truth_…`. Cohen's kappa of more than two people is the mean over pairs of them. Depths and agreed
+    children have no measure beyond chance.
+
+    Attributes:
+        groups: The measures of each group of nodes; each has in `n` its pairs of people × nodes, or its nodes
+            for alpha and Fleiss' kappa.
+        partings: The first difference of every two people on every item.
     """
 
     groups: Mapping[Group, Metrics]
@@ -133,8 +147,12 @@ def agreement(
         resamples: Of the bootstrap over items; 0 gives no confidence intervals.
         level: Of the confidence intervals.
 
+    Returns:
+        Measures by group of nodes, each with its interval, and the first difference of every two people.
+
     Raises:
-        ValueError: Objects are malformed; names item, annotator and node.
+        ValueError: Objects are malformed (the message names item, annotator and node), `kind` is unknown,
+            `resamples` is negative or lacks an `rng`, or `level` does not lie between 0 and 1.
     """
     layers = flatten(items, kind)
     pairs = _compare_pairs(items, layers, kind)

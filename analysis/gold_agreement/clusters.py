@@ -19,12 +19,24 @@ Object = TypeVar("Object", Box, Span)
 class Cluster(Generic[Object]):
     """Objects that belong together, at most one of each person.
 
-    members: annotator to the place of the object in what they gave. median: of boxes the median of each
-    side; of spans the one that most people chose.
+    Attributes:
+        members: Annotator to the index of the object in what they gave.
+        median: Of boxes the median of each side; of spans the one that most people chose.
     """
 
     members: Mapping[str, int]
     median: Object
+
+
+def _check_extents(rows: Sequence[object], boxes: Array) -> None:
+    for row, (left, top, right, bottom) in zip(rows, boxes, strict=True):
+        if not (left < right and top < bottom):
+            raise ValueError(f"objects must cover something, unlike {row!r}")
+
+
+def _check_overlap(above: float) -> None:
+    if not 0 <= above <= 1:
+        raise ValueError(f"above must be from 0 to 1, not {above}")
 
 
 def box_clusters(objects: Mapping[str, Sequence[Box]], *, above: float = 0.5) -> list[Cluster[Box]]:
@@ -42,15 +54,21 @@ def box_clusters(objects: Mapping[str, Sequence[Box]], *, above: float = 0.5) ->
     Returns:
         Clusters by image, then from top to bottom and left to right; medians in the unit of the boxes.
 
+    Raises:
+        ValueError: `above` is not from 0 to 1, or an object covers nothing.
+
     Examples:
         >>> box = (0, (0.1, 0.1, 0.5, 0.5))
         >>> [cluster.members for cluster in box_clusters({"ada": [box], "ben": [box]})]
         [{'ada': 0, 'ben': 0}]
     """
+    _check_overlap(above)
     people, indices, rows = _list_objects(objects)
     boxes = np.array([row[1] for row in rows], dtype=float).reshape(-1, 4)
     images = np.array([row[0] for row in rows])
-    table = _compute_overlaps(np.array([reach_of(row) for row in rows]).reshape(-1, 4), images)
+    reach = np.array([reach_of(row) for row in rows]).reshape(-1, 4)
+    _check_extents(rows, reach)
+    table = _compute_overlaps(reach, images)
     outlines = {index: row[2] for index, row in enumerate(rows) if len(row) == 3}
     if outlines:
         table = _refine_overlaps(table, outlines)
@@ -85,9 +103,14 @@ def span_clusters(objects: Mapping[str, Sequence[Span]], *, above: float = 0.0) 
 
     Returns:
         Clusters in the order of the text.
+
+    Raises:
+        ValueError: `above` is not from 0 to 1, or an object covers nothing.
     """
+    _check_overlap(above)
     people, indices, rows = _list_objects(objects)
     boxes = np.array([(start, 0, end, 1) for start, end in rows], dtype=float).reshape(-1, 4)
+    _check_extents(rows, boxes)
     table = _compute_overlaps(boxes, np.zeros(len(rows)))
     clusters = []
     for group in _join_groups(people, table, above):

@@ -4,12 +4,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from ..faithfulness.overlap import Index
 from ..programs import Program
+from ..stats.arguments import check_choice
 from ..stats.arrays import Array
 from .outlines import REACH, Outline
 
@@ -25,7 +26,11 @@ Value = bool | int | float | str
 class Node:
     """A distinct subtree of an item's program.
 
-    depth: 0 for the root. children: indices of nodes.
+    Attributes:
+        index: Index in the program.
+        module: Name of the module.
+        depth: 0 for the root.
+        children: Indices of nodes.
     """
 
     index: int
@@ -38,9 +43,13 @@ class Node:
 class Item:
     """One item.
 
-    nodes: in the order of work, children before parents. objects: annotator to node to what they drew or
-    chose there; an empty list says that there is nothing, a node left out that it was not annotated. values:
-    annotator to node to a value, for nodes that have no objects. tokens: of the passage, for spans.
+    Attributes:
+        id: Unique among the items.
+        nodes: In the order of work, children before parents.
+        objects: Annotator to node to what they drew or chose there; an empty list says that there is nothing,
+            a node left out that it was not annotated.
+        values: Annotator to node to a value, for nodes that have no objects.
+        tokens: Number of tokens of the passage, for spans.
     """
 
     id: str
@@ -148,8 +157,9 @@ def flatten(items: Sequence[Item], kind: Kind) -> Layers:
     """Flatten all layers of all items.
 
     Raises:
-        ValueError: An object is malformed; names item, annotator and node.
+        ValueError: `kind` is unknown, or an object is malformed; names item, annotator and node.
     """
+    check_choice(kind, get_args(Kind), "kind")
     units: dict[tuple[int, int], list[int]] = {}  # item and node to its layers
     layers: list[tuple[int, int, int]] = []  # unit, start, count
     annotators: list[str] = []

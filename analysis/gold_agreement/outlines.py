@@ -26,7 +26,7 @@ def ellipse_outline(box: tuple[float, float, float, float]) -> Outline:
         box: Left, top, right and bottom.
 
     Returns:
-        `ELLIPSE_CORNERS` corners (x, y), in the unit of the box.
+        64 corners (x, y), in the unit of the box.
     """
     left, top, right, bottom = box
     turn = np.linspace(0, 2 * np.pi, ELLIPSE_CORNERS, endpoint=False)

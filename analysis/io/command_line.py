@@ -1,21 +1,87 @@
 """Command lines built on cyclopts: one way to name, run and end them.
 
-The exit status is 0 when the command did its work, 1 when it failed (the
-reason is one line on standard error), 2 for bad usage and 130 when Ctrl-C
-interrupted it.
+The exit status is 0 when the command did its work, 1 when it failed because
+of files or data, 2 for bad usage (what the command line alone shows to be
+wrong) and 130 when Ctrl-C interrupted it. Standard error gives the reason.
 """
 
 from __future__ import annotations
 
+import functools
 import gc
+import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Annotated, ParamSpec, TypeVar
 
-from cyclopts import App, CycloptsError, Parameter, UnknownCommandError
+from cyclopts import App, ArgumentCollection, CycloptsError, Group, Parameter, UnknownCommandError
 
 FAILED = 1
 BAD_USAGE = 2
 INTERRUPTED = 130
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class BadUsage(CycloptsError):
+    """Options are missing, or contradict each other."""
+
+
+def only_with(option: str) -> Group:
+    """Return the group of an option and of those that need it."""
+    return Group(validator=functools.partial(_check_effect, option, is_needed=True))
+
+
+def only_without(option: str) -> Group:
+    """Return the group of an option and of those that it rules out."""
+    return Group(validator=functools.partial(_check_effect, option, is_needed=False))
+
+
+def _check_effect(option: str, arguments: ArgumentCollection, *, is_needed: bool) -> None:
+    """Raise ValueError for an option that has no effect.
+
+    Args:
+        option: Name of the option that decides on the others.
+        arguments: The options of its group, given or not.
+        is_needed: The others need it; otherwise it takes the effect of theirs away.
+    """
+    names = {
+        argument.tokens[0].keyword or argument.name: option in argument.names
+        for argument in arguments
+        if argument.has_tokens
+    }
+    decisive = next((name for name, decides in names.items() if decides), None)
+    other = next((name for name, decides in names.items() if not decides), None)
+    if other is None or is_needed == (decisive is not None):
+        return
+    if is_needed:
+        raise ValueError(f"{other} needs {option}: add it, or leave {other} out")
+    raise ValueError(f"{other} has no effect with {decisive}: leave one of them out")
+
+
+def always_json(command: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Give a command that always prints JSON the option ``--json``.
+
+    Programs can then add it to every command that prints a result.
+    """
+    help_text = "Accepted, and changes nothing: this command always prints JSON."
+    option = inspect.Parameter(
+        "json",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=True,
+        annotation=Annotated[bool, Parameter(help=help_text, show_default=False)],
+    )
+    signature = inspect.signature(command, eval_str=True)
+
+    @functools.wraps(command)
+    def run_command(*arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
+        options.pop("json", None)
+        return command(*arguments, **options)
+
+    parameters = [*signature.parameters.values(), option]
+    setattr(run_command, "__signature__", signature.replace(parameters=parameters))  # noqa: B010 - unknown to mypy
+    return run_command
 
 
 def build_command_line(name: str, description: str, version: str) -> App:

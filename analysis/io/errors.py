@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+NO_FILE = "there is no such file"
 # Pydantic's own messages of these errors speak of inputs, not of fields.
 PLAIN = {"missing": "is missing", "extra_forbidden": "there is no such field"}
 
@@ -31,6 +32,11 @@ class InputError(AnalysisError):
         self.path, self.problem, self.where, self.field = Path(path), problem, where, field
         parts = [str(path), where, f"column {field}" if where and field else field]
         super().__init__(": ".join([", ".join(part for part in parts if part), problem]))
+
+
+def describe_os_error(error: OSError) -> str:
+    """Return why a file cannot be read, without its path."""
+    return NO_FILE if isinstance(error, FileNotFoundError) else error.strerror or str(error)
 
 
 class Malformed(ValueError):

@@ -127,6 +127,9 @@ def read_release(path: Path) -> Release:
     Args:
         path: File of JSON lines, a participant each.
 
+    Returns:
+        The participants and their items.
+
     Raises:
         InputError: The file cannot be read, a line is malformed, a participant
             appears twice, or two participants saw different questions. The

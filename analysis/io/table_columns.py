@@ -12,8 +12,16 @@ import numpy as np
 class Column:
     """One column of a table.
 
-    kind: "text", "integer", "number" or "boolean". Numbers and booleans become floats (booleans 1 and 0)
-    with NaN where missing. `required` columns must exist, `filled` ones must have a value in every row.
+    Numbers and booleans become floats (booleans 1 and 0) with NaN where missing.
+
+    Attributes:
+        name: Name in the file's header.
+        kind: "text", "integer", "number" or "boolean".
+        required: The column must exist.
+        filled: It must have a value in every row.
+        choices: The only texts allowed, if any.
+        low: Smallest number allowed.
+        high: Largest number allowed.
     """
 
     name: str

@@ -17,7 +17,7 @@ import pyarrow.compute
 import pyarrow.csv
 import pyarrow.parquet
 
-from .errors import InputError
+from .errors import NO_FILE, InputError
 from .spreadsheet import ESCAPED
 from .table_columns import Column
 
@@ -27,7 +27,13 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 
 @dataclass(frozen=True)
 class Table:
-    """A typed table with the place of each row, for messages."""
+    """A typed table with the place of each row, for messages.
+
+    Attributes:
+        path: The file.
+        frame: Its columns, typed.
+        place: Returns the line (row in Parquet) of a row of the frame, for messages.
+    """
 
     path: Path
     frame: pd.DataFrame
@@ -40,6 +46,9 @@ class Table:
             row: Row of the frame, from 0.
             field: Name of the column.
             problem: The end of the message, after the colon.
+
+        Returns:
+            The error, which names file, line and column.
         """
         return InputError(self.path, problem, where=self.place(row), field=field)
 
@@ -78,6 +87,9 @@ def read_table(path: Path, columns: Sequence[Column]) -> Table:
         path: File that ends in .csv, .parquet or .jsonl.
         columns: Columns to read, with their types.
 
+    Returns:
+        The columns, typed, with the line of each row.
+
     Raises:
         InputError: The file is missing or malformed, a required column is missing, or a value does not fit
             its column; names file, line (row in Parquet) and column.
@@ -86,7 +98,7 @@ def read_table(path: Path, columns: Sequence[Column]) -> Table:
     if path.suffix not in readers:
         raise InputError(path, f"must end in {', '.join(SUFFIXES)}")
     if not path.is_file():
-        raise InputError(path, "there is no such file")
+        raise InputError(path, NO_FILE)
     raw, locate = readers[path.suffix](path, [column.name for column in columns])
     for column in columns:
         if column.required and column.name not in raw:
@@ -122,7 +134,7 @@ def read_csv_header(path: Path) -> list[str]:
         InputError: The file is missing or empty, or names a column twice.
     """
     if not path.is_file():
-        raise InputError(path, "there is no such file")
+        raise InputError(path, NO_FILE)
     try:
         _, header = next(_read_csv_records(path))
     except StopIteration:

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ValidationError
 
-from .errors import InputError, find_first_problem
+from .errors import InputError, describe_os_error, find_first_problem
 
 Model = TypeVar("Model", bound=BaseModel)
 Record = TypeVar("Record")
@@ -43,10 +43,8 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
     """
     try:
         return path.read_text(encoding)
-    except FileNotFoundError:
-        raise InputError(path, "there is no such file") from None
     except OSError as error:
-        raise InputError(path, error.strerror or "cannot be read") from None
+        raise InputError(path, describe_os_error(error)) from None
     except UnicodeDecodeError as error:
         raise InputError(path, f"is not UTF-8 (byte {error.start})") from None
 
@@ -94,10 +92,8 @@ def read_lines(path: Path, read: Callable[[int, bytes], Record], *, what: str) -
     try:
         with path.open("rb") as file:
             records = [read(number, line) for number, line in enumerate(file, 1) if line.strip()]
-    except FileNotFoundError:
-        raise InputError(path, "there is no such file") from None
     except OSError as error:
-        raise InputError(path, error.strerror or "cannot be read") from None
+        raise InputError(path, describe_os_error(error)) from None
     if not records:
         raise InputError(path, f"holds no {what}")
     return records
@@ -109,9 +105,16 @@ def format_json_lines(rows: Iterable[object]) -> str:
 
 
 def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file as a hex digest."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """Return the SHA-256 of a file as a hex digest.
+
+    Raises:
+        InputError: The file is missing or unreadable.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(path, describe_os_error(error)) from None
 
 
 def write_text(path: Path, text: str) -> None:

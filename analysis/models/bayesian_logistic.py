@@ -22,8 +22,9 @@ import numpy as np
 from scipy import linalg, optimize, sparse
 from scipy.special import expit, log_expit, logsumexp
 
+from ..stats.arguments import check_level
 from ..stats.arrays import Array
-from ..stats.results import INDEPENDENT, LEAST, SAME_ITEMS, SAMPLED_ITEMS, check_level
+from ..stats.results import INDEPENDENT, LEAST, SAME_ITEMS, SAMPLED_ITEMS
 from .logit_mixed import choose_random_effects
 from .trial_model import Codes, Fit, Trials, build_design_matrix, explain_unsupported
 
@@ -40,7 +41,7 @@ START_SD = 0.7  # of random effects, where the search for a start lies
 CHAINS, WARM_UP, DRAWS = 4, 100, 1_000
 
 ACCEPTED = 0.8  # share of proposals that the step size aims at
-FEWEST_EFFECTIVE, MOST_R_HAT = 400, 1.01  # of contrasts, beyond which the posterior is refused
+FEWEST_EFFECTIVE, MOST_R_HAT = 400, 1.01  # of contrasts, beyond which `fit` refuses the posterior
 MOST_R_HAT_OF_SPREADS = 1.1  # standard deviations mix slowly, and contrasts hardly depend on them
 PRIOR_FACTORS = (0.5, 2.0)  # of the prior's standard deviation of effects, to show how much it matters
 
@@ -61,7 +62,7 @@ class Posterior:
         above: Probability that the difference is above 0.
         inside: Probability that it lies in the region of practical equivalence,
             None without a region.
-        under_priors: Means under the prior standard deviations of `PRIOR_FACTORS`.
+        under_priors: Means under half and twice the prior standard deviation of effects.
     """
 
     first: str
@@ -79,10 +80,21 @@ class Posterior:
 class BayesModel(Fit):
     """Posteriors of all pairs of conditions, or the reason why there is none.
 
-    spreads: posterior means of the random effects' standard deviations. draws:
-    over all chains. effective: the fewest independent draws that would say as
-    much about a contrast; r_hat: the largest split R-hat of a contrast. rope:
-    region of practical equivalence.
+    Attributes:
+        method: Name of the method.
+        trials: Number of trials.
+        participants: Number of participants.
+        items: Number of items.
+        level: Of the credible intervals.
+        assumptions: A sentence each.
+        notes: Cautions about this fit.
+        reason: Why the fit was refused; there are then no numbers.
+        contrasts: All pairs of conditions.
+        spreads: Name of each random effect and the posterior mean of its standard deviation, in log odds.
+        draws: Number of draws over all chains.
+        effective: The fewest independent draws that would say as much about a contrast.
+        r_hat: The largest split R-hat of a contrast.
+        rope: Region of practical equivalence, in log odds; None without one.
     """
 
     contrasts: tuple[Posterior, ...] = ()
@@ -124,9 +136,12 @@ def bayes_logistic(
         outcomes are alike, and if the chains do not agree.
 
     Raises:
-        ValueError: An outcome is neither 0 nor 1.
+        ValueError: An outcome is neither 0 nor 1, `level` does not lie between 0 and 1, or `rope` is not a
+            lower and an upper end.
     """
     check_level(level)
+    if rope is not None and not (len(rope) == 2 and rope[0] < rope[1]):
+        raise ValueError(f"rope must be a lower and an upper end, not {rope}")
     if not np.isin(trials.outcome, (0.0, 1.0)).all():
         raise ValueError("outcome must be 0 or 1")
     components, notes = choose_random_effects(trials, item_by_condition=item_by_condition)

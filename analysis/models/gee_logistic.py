@@ -14,7 +14,8 @@ from statsmodels.genmod.cov_struct import Exchangeable
 from statsmodels.genmod.families import Binomial
 from statsmodels.genmod.generalized_estimating_equations import GEE
 
-from ..stats.results import INDEPENDENT, SAME_ITEMS, check_level
+from ..stats.arguments import check_level
+from ..stats.results import INDEPENDENT, SAME_ITEMS
 from .trial_model import (
     SEPARATED,
     Model,
@@ -45,12 +46,12 @@ def gee_logistic(trials: Trials, *, position: bool = False, level: float = 0.95)
         level: Of the confidence intervals.
 
     Returns:
-        Contrasts in log odds. Refused for fewer than `LEAST_FOR_LEVEL`
+        Contrasts in log odds. Refused for fewer than 8
         participants in a condition, if all answers of a condition are alike (its
         odds would be infinite), and without convergence.
 
     Raises:
-        ValueError: An outcome is neither 0 nor 1.
+        ValueError: An outcome is neither 0 nor 1, or `level` does not lie between 0 and 1.
     """
     check_level(level)
     if not np.isin(trials.outcome, (0.0, 1.0)).all():
@@ -62,7 +63,7 @@ def gee_logistic(trials: Trials, *, position: bool = False, level: float = 0.95)
     exog = build_design_matrix(trials, intercept=True, position=position)
     order = np.argsort(trials.participant, kind="stable")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what they say is refused below
+        warnings.simplefilter("ignore")  # a check below refuses what they say
         model = GEE(
             trials.outcome[order],
             exog[order],

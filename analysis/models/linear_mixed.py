@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
+from ..stats.arguments import check_level
 from ..stats.arrays import Array
-from ..stats.results import INDEPENDENT, SAME_ITEMS, SAMPLED_ITEMS, check_level
+from ..stats.results import INDEPENDENT, SAME_ITEMS, SAMPLED_ITEMS
 from .trial_model import (
     Model,
     Trials,
@@ -65,12 +66,12 @@ def mixed_log_time(
         level: Of the confidence intervals.
 
     Returns:
-        Contrasts of log seconds. Refused for fewer than `LEAST_FOR_LEVEL`
+        Contrasts of log seconds. Refused for fewer than 8
         participants in a condition, if participants' variance is estimated as zero
         (trials would count as independent), and if the likelihood has no maximum.
 
     Raises:
-        ValueError: A time is not positive.
+        ValueError: A time is not positive, or `level` does not lie between 0 and 1.
     """
     check_level(level)
     if not (trials.outcome > 0).all():
@@ -251,7 +252,7 @@ def _solve(sums: CrossedSums, relative: Array) -> tuple[float, Array, Array, flo
 def _fit(trials: Trials, *, position: bool, item_by_condition: bool) -> CrossedFit | str:
     """Fit participants, items and, if asked for, items within conditions.
 
-    Returns a reason if the fit is refused.
+    Returns a reason in place of a fit that it refuses.
     """
     groups = [trials.item]
     if item_by_condition:

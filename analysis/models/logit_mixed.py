@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from scipy import linalg, optimize, sparse
 from scipy.special import expit, log_expit
 
+from ..stats.arguments import check_level
 from ..stats.arrays import Array
-from ..stats.results import INDEPENDENT, SAME_ITEMS, SAMPLED_ITEMS, check_level
+from ..stats.results import INDEPENDENT, SAME_ITEMS, SAMPLED_ITEMS
 from .linear_mixed import NO_PARTICIPANT_VARIANCE
 from .trial_model import (
     SEPARATED,
@@ -74,7 +75,7 @@ def mixed_logit(
         Contrasts in log odds for one participant and item; those of a GEE,
         averaged over participants, are nearer to 0. t has the degrees of freedom
         of `count_participant_freedom`, or items − 1 if that is less and
-        `item_by_condition`. Refused for fewer than `LEAST_FOR_LEVEL`
+        `item_by_condition`. Refused for fewer than 8
         participants in a condition, without a finite estimate, without convergence, and if the
         variance of participants is estimated as zero.
     """

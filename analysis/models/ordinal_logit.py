@@ -16,8 +16,9 @@ from functools import partial
 import numpy as np
 from scipy.special import expit
 
+from ..stats.arguments import check_level
 from ..stats.arrays import Array
-from ..stats.results import INDEPENDENT, SAME_ITEMS, check_level
+from ..stats.results import INDEPENDENT, SAME_ITEMS
 from .trial_model import (
     SEPARATED,
     Codes,
@@ -50,7 +51,7 @@ def ordinal_logit(trials: Trials, *, position: bool = False, level: float = 0.95
 
     Returns:
         Contrasts in log odds, t and F with the degrees of freedom of
-        `count_participant_freedom`. Refused for fewer than `LEAST_FOR_LEVEL`
+        `count_participant_freedom`. Refused for fewer than 8
         participants in a condition, without a finite estimate and without convergence.
 
     Raises:

@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from ..stats.arguments import check_columns, check_finite
 from ..stats.arrays import Array
 from ..stats.effect_sizes import keep_positive
 
@@ -31,10 +32,14 @@ SEPARATED = 10.0  # log odds beyond this, odds of 22,000 to 1, come from fits th
 class Trials:
     """Trials with a known outcome.
 
-    All arrays have one entry per trial.
-
-    participant, item: codes from 0. condition: index into `conditions`, the first of which is the reference.
-    position: place in the participant's order, None if it is not known. dropped: rows without an outcome.
+    Attributes:
+        outcome: Shape (trials,), without NaN.
+        participant: Code of the participant, from 0, shape (trials,).
+        item: Code of the item, from 0, shape (trials,).
+        condition: Index into `conditions`, shape (trials,).
+        position: Place in the participant's order, shape (trials,); None if it is not known.
+        conditions: Names; the first is the reference.
+        dropped: Number of rows without an outcome.
     """
 
     outcome: Array
@@ -72,6 +77,14 @@ class Contrast:
     """A second condition minus a first on the model's scale.
 
     The confidence interval and two-sided p have the model's `freedom`.
+
+    Attributes:
+        first: Name of the condition to compare with.
+        second: Name of the condition whose difference from the first is estimated.
+        estimate: Second minus first, on the model's scale.
+        standard_error: Of the estimate.
+        interval: Confidence interval of the estimate.
+        p: Two-sided.
     """
 
     first: str
@@ -111,9 +124,21 @@ class Fit:
 class Model(Fit):
     """A fitted model, or why there is none.
 
-    scale: of the contrasts. contrasts: all pairs of conditions. position: change per place in the order.
-    joint_p: of the hypothesis that all conditions are alike. freedom: degrees of freedom of the t
-    distribution. details: other estimates by name.
+    Attributes:
+        method: Name of the method.
+        trials: Number of trials.
+        participants: Number of participants.
+        items: Number of items.
+        level: Of the confidence intervals.
+        assumptions: A sentence each.
+        notes: Cautions about this fit.
+        reason: Why the fit was refused; there are then no numbers.
+        scale: Of the contrasts, such as "log odds".
+        contrasts: All pairs of conditions.
+        position: Change per place in the order; None if the model does not adjust for it.
+        joint_p: Of the hypothesis that all conditions are alike; None if it is not tested.
+        freedom: Degrees of freedom of the t distribution.
+        details: Other estimates by name.
     """
 
     scale: str = ""
@@ -129,6 +154,9 @@ class Model(Fit):
         Args:
             first: The condition to compare with.
             second: The condition whose difference from the first is estimated.
+
+        Returns:
+            The contrast, second minus first.
 
         Raises:
             ValueError: The model has no contrast of the two.
@@ -157,12 +185,14 @@ def read_trials(
         conditions: Names in order, the reference first.
         scale: The outcome is multiplied by it, such as 0.001 for milliseconds.
 
+    Returns:
+        Trials with codes for participants, items and conditions, in the order of the rows.
+
     Raises:
-        ValueError: A column is missing, or a condition is named twice.
+        ValueError: A column is missing, a condition is named twice, or `scale` is not finite.
     """
-    for column in ("participant_id", "item_id", "condition", outcome):
-        if column not in frame.columns:
-            raise ValueError(f"frame has no column {column!r}")
+    check_columns(frame.columns, ("participant_id", "item_id", "condition", outcome), "frame")
+    check_finite(scale, "scale")
     if len(set(conditions)) < len(conditions):
         raise ValueError("conditions holds a name twice")
     chosen = frame[frame["condition"].isin(list(conditions))]

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         AttritionTest,
         ParticipantFlow,
         completion_test,
+        compute_excluded_shares,
         exclusion_test,
         participant_flow,
         position_test,
@@ -17,10 +18,17 @@ if TYPE_CHECKING:
     from .bundle import Bundle, load_bundle, load_scores
     from .confidence_calibration import Calibration, calibration
     from .estimates import Estimate, Estimates, estimate
-    from .exclusion_rules import Exclusions, apply_rules, parse_rules
+    from .exclusion_rules import CLOCK_COLUMNS, Exclusions, apply_rules, parse_rules
     from .item_statistics import ItemValue, item_measures, trial_table
-    from .krippendorff import Agreement, Alpha, agreements, krippendorff_alpha, pair_agreement
-    from .learning_curves import Learning, learning
+    from .krippendorff import (
+        Agreement,
+        Alpha,
+        agreements,
+        choose_metric,
+        krippendorff_alpha,
+        pair_agreement,
+    )
+    from .learning_curves import Learning, arrange_positions, learning
     from .means_of_participants import ParticipantMean, ParticipantMeans, participant_means
     from .measures import MEASURES, Measure
     from .tasks import TASKS, Task, find_measure
@@ -48,6 +56,7 @@ else:
     )
 
 __all__ = [
+    "CLOCK_COLUMNS",
     "MEASURES",
     "TASKS",
     "Agreement",
@@ -71,9 +80,12 @@ __all__ = [
     "agreements",
     "allocate",
     "apply_rules",
+    "arrange_positions",
     "build_grids",
     "calibration",
+    "choose_metric",
     "completion_test",
+    "compute_excluded_shares",
     "estimate",
     "exclusion_test",
     "find_measure",

@@ -55,13 +55,17 @@ class Allocation:
         Args:
             first: Name of a condition.
             second: Name of another condition.
+
+        Returns:
+            True if some group has both.
         """
         return any(first in own and second in own for own in self.groups.values())
 
     def membership(self) -> pd.DataFrame:
-        """One row per participant and condition of their group.
+        """List participants with each condition of their group.
 
-        Columns are participant_id and condition.
+        Returns:
+            Columns participant_id and condition, a row for each pair of them.
         """
         import pandas as pd
 
@@ -81,6 +85,9 @@ def allocate(version: Version, people: pd.DataFrame, trials: pd.DataFrame) -> Al
             saw several) and, if known, `group`.
         trials: Their submitted ones, with `participant_id` and `condition`; of a preference task
             `left_condition` and `right_condition`.
+
+    Returns:
+        The groups of conditions, and the participants with their groups.
 
     Raises:
         AnalysisError: A participant has conditions of two groups, or of none.

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from ..stats.arguments import read_values
 from ..stats.arrays import Array, split_into_chunks
 from .bundle import ModeFlow
 from .study_version import Condition
@@ -64,7 +65,9 @@ class ConditionFlow:
 class ParticipantFlow:
     """Flow from consent to retained trials.
 
-    consented: None if it is not recorded.
+    Attributes:
+        consented: Number of people who consented; None if it is not recorded.
+        conditions: Counts of each condition, or group of conditions, in order.
     """
 
     consented: int | None
@@ -75,8 +78,13 @@ class ParticipantFlow:
 class AttritionTest:
     """A test that conditions lose people alike.
 
-    p: two-sided; None if there is nothing to test, then `reason` says why. exact: whether all tables were
-    enumerated; else permutations were sampled with the +1 correction. counts: condition to (lost, n).
+    Attributes:
+        question: The comparison, for readers.
+        p: Two-sided; None if there is nothing to test, `reason` then says why.
+        exact: True if all tables were enumerated; else permutations were sampled with the +1 correction.
+        counts: Title of a condition to the number who were lost and the number of all.
+        method: Name of the method.
+        reason: Why nothing was tested; empty otherwise.
     """
 
     question: str
@@ -117,6 +125,9 @@ def participant_flow(
         rules: Names of all rules, in order.
         groups: Name of a group, as in the flow, to its conditions; each condition by itself if left out.
         people: By participant the rules about participants that hit them (`Exclusions.people`).
+
+    Returns:
+        Counts of participants and trials, in the order of the groups.
 
     Raises:
         ValueError: `names` has another length than `trials`.
@@ -222,9 +233,11 @@ def exclusion_test(shares: dict[str, Array], *, rng: np.random.Generator) -> Att
         the same.
 
     Raises:
-        ValueError: A share is not from 0 to 1.
+        ValueError: A share is not from 0 to 1, or the shares of a condition have another shape.
     """
-    groups = {name: np.asarray(values, dtype=float) for name, values in shares.items()}
+    groups = {
+        name: read_values(values, f"shares of {name!r}", "participant") for name, values in shares.items()
+    }
     for name, values in groups.items():
         if not ((values >= 0) & (values <= 1)).all():
             raise ValueError(f"shares of {name!r} must be from 0 to 1")
@@ -262,9 +275,19 @@ def compute_excluded_shares(
 ) -> dict[str, Array]:
     """Compute the share of each participant's trials that any rule hits.
 
-    trials: submitted ones of those who count. names: the rules that hit each
-    (`Exclusions.names`). The shares are by the condition's title.
+    Args:
+        conditions: Conditions of the version.
+        trials: Submitted ones of those who count.
+        names: The rules that hit each trial (`Exclusions.names`).
+
+    Returns:
+        Title of each condition to one share per participant, from 0 to 1, shape (participants,).
+
+    Raises:
+        ValueError: `names` has another length than `trials`.
     """
+    if len(names) != len(trials):
+        raise ValueError(f"names has {len(names)} entries for {len(trials)} trials")
     hit = pd.Series([bool(n) for n in names], index=trials.index, dtype=float)
     own = hit.groupby([trials["condition"], trials["participant_id"]], sort=False).mean()
     shares = {str(name): group.to_numpy(float) for name, group in own.groupby(level=0)}

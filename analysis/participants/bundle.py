@@ -153,15 +153,25 @@ class _Rules(BaseModel):
 class Bundle:
     """Checked bundle.
 
-    Tables hold all modes and versions; `trials` holds submitted trials only.
-    trials, participants, post_survey: data frames; booleans and numbers are
-    floats, NaN where missing, in canonical order, which is the same in the
-    internal and the public variant. pre_survey: the answers of `pre_questions` as
-    text. assigned: trials that were assigned, submitted or not. exact_match:
-    whether an answer equals gold, by version, condition and item; None if the
-    bundle does not say. question_scores: each question's part in the model scores,
-    None if the folder does not hold it. hashes: name to SHA-256 of the files that
-    are read.
+    In tables, booleans and numbers are floats, NaN where missing. Rows are in canonical order, which is the
+    same in the internal and the public variant.
+
+    Attributes:
+        path: Folder of the bundle.
+        study: The study with its frozen versions.
+        trials: Submitted trials of all modes and versions, one per row.
+        assigned: Number of trials that were assigned, submitted or not.
+        participants: One row per participant.
+        post_survey: Answers to the post survey, one row per participant; None without one.
+        pre_survey: Answers to `pre_questions` as text, one row per participant; None without a pre-survey.
+        pre_questions: Questions before the study.
+        rules: Exclusion rules.
+        flow: Recorded counts of participants by mode.
+        scores: Model scores; None if the folder has none.
+        question_scores: Each question's part in the model scores; None if the folder has none.
+        exact_match: True if an answer equals gold, by version, condition and item; None if the bundle does
+            not say.
+        hashes: Name of each file that is read to its SHA-256.
     """
 
     path: Path
@@ -185,6 +195,9 @@ class Bundle:
         Args:
             number: Number of a version of the study.
 
+        Returns:
+            The definition of the version.
+
         Raises:
             AnalysisError: The study has no version of this number.
         """
@@ -205,6 +218,9 @@ def load_bundle(path: Path) -> Bundle:
 
     Args:
         path: Folder of the bundle.
+
+    Returns:
+        The bundle, its tables in canonical order.
 
     Raises:
         InputError: A file is missing or malformed; names file, line and column of the first problem.
@@ -256,6 +272,9 @@ def load_scores(path: Path) -> Scores:
 
     Args:
         path: JSON file in the form of a bundle's scores.json.
+
+    Returns:
+        The scores as fractions, by system.
 
     Raises:
         InputError: The file is missing or malformed, or a score is out of range; names file and field of the

@@ -12,7 +12,7 @@ GREY = "#555555"
 
 
 def number_conditions(conditions: Iterable[tuple[str, bool]]) -> dict[str, int | None]:
-    """Number the conditions of systems from 0; ground truth has no number.
+    """Assign numbers from 0 to systems' conditions, None to ground truth.
 
     Conditions keep their order. After the last colour the first comes again.
 

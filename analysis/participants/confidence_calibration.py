@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..stats.arguments import check_count
 from ..stats.arrays import Array, ratio
 from ..stats.bootstrap import percentile_interval
 from .learning_curves import mark_right_ratings
@@ -50,13 +51,14 @@ class Level:
 class Calibration:
     """Certainty and being right in one condition, or over all participants.
 
-    condition: "" over all participants.
-
-    slope: change of the probability of being right per scale point, within
-    participants. auroc: probability that a right rating is more certain than a
-    wrong one of the same participant, ties half; 0.5 is chance. gamma: the same
-    pairs, (concordant − discordant) / (both), ties left out. error: expected
-    calibration error, only if the scale is a probability.
+    Attributes:
+        condition: Name of the condition; "" over all participants.
+        levels: Steps of the scale, lowest first.
+        slope: Change of the probability of being right per scale point, within participants.
+        auroc: Probability that a right rating is more certain than a wrong one of the same participant, ties
+            half; 0.5 is chance.
+        gamma: Of the same pairs, (concordant − discordant) / (both), ties left out.
+        error: Expected calibration error, from 0 to 1, only if the scale is a probability.
     """
 
     condition: str
@@ -112,12 +114,11 @@ def calibration(
 
 
 def _check(levels: int, probabilities: Sequence[float] | None) -> None:
-    if levels < 2:
-        raise ValueError(f"levels must be at least 2, not {levels}")
+    check_count(levels, 2, "levels")
     if probabilities is not None and (
         len(probabilities) != levels or not all(0 <= p <= 1 for p in probabilities)
     ):
-        raise ValueError(f"probabilities must hold {levels} values from 0 to 1")
+        raise ValueError(f"probabilities must hold {levels} values from 0 to 1, not {probabilities}")
 
 
 def _select_certainty(grid: Grid) -> Array:

@@ -7,9 +7,11 @@ Values pooled over trials stand beside them.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import get_args
 
 import numpy as np
 
+from ..stats.arguments import check_choice, check_count
 from ..stats.arrays import Array, split_into_chunks
 from ..stats.bootstrap import (
     Method,
@@ -40,13 +42,20 @@ UNDEFINED = (
 class Estimate:
     """One measure in one condition.
 
-    value: mean over participants of their own values; None if it cannot be given, then `reason` says why.
-    interval: 95 % interval of the two-way bootstrap, its percentiles widened for few participants (see
-        `analysis.stats.bootstrap.widen_level`); None for fewer than two participants, or
-        if too many replicates are undefined.
-    interval_method: "percentile" or "bca". interval_reason: why it is not the method that was asked for.
-    pooled: the same formula over all trials at once. trials: trials that enter; None for the post survey.
-    participants: participants with a defined value; undefined: participants without.
+    Attributes:
+        condition: Name of the condition.
+        measure: The measure, which has the unit.
+        value: Mean over participants of their own values; None if it cannot be given, `reason` then says why.
+        interval: 95 % interval of the two-way bootstrap, its percentiles widened for few participants
+            (`analysis.stats.widen_level`); None for fewer than two participants, or if too many replicates
+            are undefined.
+        pooled: The same formula over all trials at once.
+        trials: Number of trials that enter; None for the post survey.
+        participants: Number of participants with a defined value.
+        undefined: Number of participants without one.
+        reason: Why there is no value; empty otherwise.
+        interval_method: "percentile" or "bca".
+        interval_reason: Why it is not the method that was asked for; empty otherwise.
     """
 
     condition: str
@@ -71,13 +80,18 @@ class Estimate:
 class Estimates:
     """All measures in all conditions.
 
-    per_participant: measure key to one array per condition, a value per participant. replicates: measure
-    key to an array of replicates × conditions, NaN where undefined. All conditions of a replicate have the
-    same items. without_item: measure key to an array of items × conditions, the value without the item;
-    only for BCa intervals.
-
-    groups: see `analysis.participants.trial_grid.group_grids`; the participants of one group are in
-    one order. grids: the trials, one grid per condition.
+    Attributes:
+        conditions: Names, in order.
+        measures: The measures, in order.
+        table: Key of a measure and name of a condition to the estimate.
+        per_participant: Measure key to one array per condition, a value per participant.
+        replicates: Measure key to an array of replicates × conditions, NaN where undefined. All conditions of
+            a replicate have the same items.
+        without_item: Measure key to an array of items × conditions, the value without the item; only for BCa
+            intervals.
+        groups: Per condition the number of its group (`analysis.participants.trial_grid.group_grids`); the
+            participants of a group are in one order.
+        grids: The trials, one grid per condition.
     """
 
     conditions: tuple[str, ...]
@@ -115,19 +129,22 @@ class Estimates:
             measure: Key of the measure.
             condition: Name of the condition.
 
+        Returns:
+            The estimate; one without a value has a reason.
+
         Raises:
             KeyError: The measure was not estimated in the condition.
         """
         return self.table[measure, condition]
 
     def has_value(self, measure: str) -> bool:
-        """True if any condition has a value.
+        """Test whether any condition has a value.
 
         Args:
             measure: Key of the measure.
 
         Returns:
-            False too if the measure was not estimated.
+            True if one has; False too if the measure was not estimated.
         """
         estimates = (self.table.get((measure, condition)) for condition in self.conditions)
         return any(estimate is not None and estimate.value is not None for estimate in estimates)
@@ -188,8 +205,13 @@ def estimate(
         reason.
 
     Raises:
-        ValueError: Two grids share some participants and not all.
+        ValueError: There is no grid, `resamples` is negative, `method` is unknown, or two grids share some
+            participants and not all.
     """
+    check_count(resamples, 0, "resamples")
+    check_choice(method, get_args(Method), "method")
+    if not grids:
+        raise ValueError("grids must hold at least one condition, and is empty")
     reasons = {(m.key, g.condition): explain_missing(m, g) for m in measures for g in grids}
     laid_out = [Summed(grid) for grid in grids]
     ones = [summed.sums(np.ones((len(grids[0].items), 1))) for summed in laid_out]

@@ -24,6 +24,8 @@ CLOCK_COLUMNS: dict[Clock, str] = {
     "client_total": "client_total_ms",
     "client_visible": "client_visible_ms",
 }
+"""The column of `trials` with the time in milliseconds, by clock: server, client_total, client_visible."""
+
 CLOCK_LABELS: dict[Clock, str] = {
     "server": "the server's clock (submitted minus shown)",
     "client_total": "the browser's clock, whole time",
@@ -354,9 +356,10 @@ class Exclusions:
     def as_counts(self) -> dict[str, Any]:
         """Return the `counts` object of rules.json.
 
-        Counts of trials (`total_trials`, `excluded`, `by_rule`, `by_condition`, `overlap` with names joined
-        by semicolons), and `percent` of all, from 0 to 100. `clocks` and `hits_by_clock` are there if a rule
-        reads a time, `participants` if a rule is about participants.
+        Returns:
+            Counts of trials (`total_trials`, `excluded`, `by_rule`, `by_condition`, `overlap` with names
+            joined by semicolons), and `percent` of all, from 0 to 100. `clocks` and `hits_by_clock` are there
+            if a rule reads a time, `participants` if a rule is about participants.
         """
         more: dict[str, Any] = {}
         if self.clocks:
@@ -417,7 +420,8 @@ def apply_rules(
         trials: Submitted trials only; each with `condition`, `item_id`, the clock columns in milliseconds and
             the answers by question key, and `participant_id` if a rule is about participants. A missing time
             or answer (None, NaN or no key) never excludes.
-        people: By participant_id what rules about participants read (`PERSON_COLUMNS`). `items_submitted` and
+        people: By participant_id what rules about participants read: `attention_failed`,
+            `comprehension_tries`, `alike_items`, `duplicate_answers`, `duplicate_text`. `items_submitted` and
             `trials_excluded` are counted from `trials` unless they are given.
 
     Returns:

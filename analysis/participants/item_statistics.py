@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from ..stats.arguments import check_columns
 from ..stats.arrays import Array, ratio
 from .krippendorff import pair_agreement
 from .learning_curves import mark_right_ratings
@@ -28,8 +29,16 @@ PAIRS = "share of pairs of participants with the same rating, no interval"
 class ItemValue:
     """One measure of one item in one condition.
 
-    value: None if undefined; `reason` then says why. interval: None if n is below 2, or if values
-    that should vary are all the same. n: trials that enter; missing: retained trials that could not enter.
+    Attributes:
+        condition: Name of the condition.
+        item: ID of the item.
+        measure: Key of the measure.
+        value: In the unit of the measure; None if undefined, `reason` then says why.
+        interval: 95 %; None if `n` is below 2, or if values that should vary are all the same.
+        n: Number of trials that enter.
+        missing: Number of retained trials that could not enter.
+        method: Name of the method.
+        reason: Why the value is undefined; empty otherwise.
     """
 
     condition: str
@@ -58,9 +67,10 @@ ITEM_MEASURES: dict[str, str] = {
 
 
 def item_measures(grids: Sequence[Grid], own: Mapping[str, str] | None = None) -> list[ItemValue]:
-    """Compute every measure of `ITEM_MEASURES` for every condition and item.
+    """Compute the measures of single items for every condition and item.
 
-    Undefined ones are included, with the reason.
+    They are agreement, fraction_correct, difficulty, fp, fn, pair_agreement, time_mean, time_geometric,
+    certainty and helpfulness. Undefined ones are included, with the reason.
 
     Args:
         grids: One per condition.
@@ -104,21 +114,23 @@ def trial_table(
 ) -> pd.DataFrame:
     """Build a table with one row per submitted trial, in the order given.
 
-    Columns: participant_id, item_id, condition, position, seconds, rated_correct,
-    system_correct, tp, fp, fn, tn, right (all missing if the rating or the
-    system's correctness is), over_estimation (1 for FP, −1 for FN, 0 else; its
-    mean over a participant's retained trials is the measure), excluded_by (names
-    joined by ;) and retained.
-
     Args:
         trials: As in `Study.trials`.
         excluded: Names of the rules that hit each (`Exclusions.names`).
         clock: Column with milliseconds.
         rating: Column of the question with the role correctness_rating.
 
+    Returns:
+        Columns participant_id, item_id, condition, position, seconds, rated_correct, system_correct, tp, fp,
+        fn, tn, right (all missing if the rating or the system's correctness is), over_estimation (1 for FP,
+        −1 for FN, 0 else; its mean over a participant's retained trials is the measure), excluded_by (names
+        joined by ;) and retained.
+
     Raises:
-        ValueError: `excluded` has another length than `trials`.
+        ValueError: `excluded` has another length than `trials`, or a column is missing.
     """
+    needed = ("participant_id", "item_id", "condition", "position", "system_correct")
+    check_columns(trials.columns, (*needed, *filter(None, (clock, rating))), "trials")
     if len(excluded) != len(trials):
         raise ValueError(f"excluded has {len(excluded)} entries for {len(trials)} trials")
     rated = _convert_to_truth(trials[rating] if rating else pd.Series(np.nan, index=trials.index))

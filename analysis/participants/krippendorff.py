@@ -11,10 +11,12 @@ References:
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..stats.arguments import check_choice, check_resamples, read_values
 from ..stats.arrays import Array, ratio, split_into_chunks
 from ..stats.bootstrap import percentile_interval
 from ..stats.coincidences import Metric, alphas
@@ -33,11 +35,19 @@ NO_VARIATION = "all ratings that can be paired are the same, so chance agreement
 class Alpha:
     """Krippendorff's alpha: 1 is perfect agreement, 0 that of chance.
 
-    Below 0 there is systematic disagreement. value: None if undefined; `reason`
-    then says why. interval: 95 % percentile interval of a bootstrap over items,
-    None if more than one replicate in twenty is undefined or for fewer than two
-    items. raters, items, ratings: those that can be paired (items with two ratings
-    or more). replicates: shape (resamples,), NaN where undefined.
+    Below 0 there is systematic disagreement.
+
+    Attributes:
+        metric: "nominal", "ordinal", "interval" or "ratio".
+        value: None if undefined; `reason` then says why.
+        interval: 95 % percentile interval of a bootstrap over items; None if more than one replicate in
+            twenty is undefined, or for fewer than two items.
+        raters: Number of raters with a rating that can be paired.
+        items: Number of items with two ratings or more.
+        ratings: Number of ratings of these items.
+        replicates: Shape (resamples,), NaN where undefined.
+        method: Name of the method.
+        reason: Why alpha is undefined; empty otherwise.
     """
 
     metric: Metric
@@ -55,8 +65,12 @@ class Alpha:
 class Agreement:
     """Agreement on one question in one condition.
 
-    by_item: item to the share of pairs of participants who gave the same answer; None for fewer than two
-        answers.
+    Attributes:
+        question: Role of the question, or its key.
+        condition: Name of the condition.
+        alpha: Krippendorff's alpha.
+        by_item: Item to the share of pairs of participants who gave the same answer; None for fewer than two
+            answers.
     """
 
     question: str
@@ -66,9 +80,13 @@ class Agreement:
 
 
 def choose_metric(question: Question) -> Metric:
-    """Return the metric of a question's scale.
+    """Choose the metric of a question's scale.
 
-    Ordinal for points, nominal for yes and no.
+    Args:
+        question: Question of a questionnaire.
+
+    Returns:
+        "ordinal" for points, "nominal" for yes and no.
     """
     return "ordinal" if isinstance(question.scale, Points) else "nominal"
 
@@ -109,7 +127,7 @@ def agreements(
 def krippendorff_alpha(
     ratings: ArrayLike, metric: Metric, *, rng: np.random.Generator | None = None, resamples: int = 0
 ) -> Alpha:
-    """Compute Krippendorff's alpha = 1 − observed / expected disagreement.
+    """Compute Krippendorff's alpha, 1 − observed / expected disagreement [1].
 
     Args:
         ratings: Raters × items, NaN without a rating.
@@ -119,9 +137,15 @@ def krippendorff_alpha(
         rng: Needed with `resamples`.
         resamples: Of the bootstrap over items; 0 gives no confidence interval.
 
+    Returns:
+        Alpha, at most 1; without a value, with the reason, if nothing can be paired or nothing varies.
+
     Raises:
         ValueError: The shape or metric is wrong, a rating is infinite, or there
-            are more than `MOST_VALUES` different values.
+            are more than 50 different values.
+
+    References:
+        1. Krippendorff (2004). Content Analysis, chapter 11.
 
     Examples:
         >>> krippendorff_alpha([[1, 2, 3, 3], [1, 2, 3, 1]], "nominal").value
@@ -148,7 +172,7 @@ def krippendorff_alpha(
     return Alpha(metric, value, interval, *sizes, draws)
 
 
-def pair_agreement(ratings: Array) -> Array:
+def pair_agreement(ratings: ArrayLike) -> Array:
     """Compute the share of pairs of raters with the same rating, per item.
 
     Args:
@@ -156,9 +180,13 @@ def pair_agreement(ratings: Array) -> Array:
 
     Returns:
         Shape (items,), from 0 to 1; NaN for fewer than two ratings.
+
+    Raises:
+        ValueError: `ratings` has another shape or an infinite value.
     """
-    levels = np.unique(ratings[~np.isnan(ratings)])
-    counts = (ratings[:, :, None] == levels).sum(axis=0).astype(float)
+    values = read_values(ratings, "ratings", "rater", "item")
+    levels = np.unique(values[~np.isnan(values)])
+    counts = (values[:, :, None] == levels).sum(axis=0).astype(float)
     n = counts.sum(axis=1)
     return ratio((counts * (counts - 1)).sum(axis=1), n * (n - 1))
 
@@ -166,16 +194,12 @@ def pair_agreement(ratings: Array) -> Array:
 def _alpha_iv(
     ratings: ArrayLike, metric: Metric, rng: np.random.Generator | None, resamples: int
 ) -> tuple[Array, np.random.Generator]:
-    values = np.asarray(ratings, dtype=float)
-    if values.ndim != 2:
-        raise ValueError(f"ratings must be raters × items, not of shape {values.shape}")
-    if np.isinf(values).any():
-        raise ValueError("ratings hold an infinite value")
+    values = read_values(ratings, "ratings", "rater", "item")
+    check_choice(metric, get_args(Metric), "metric")
     different = len(np.unique(values[~np.isnan(values)]))
     if different > MOST_VALUES:
         raise ValueError(f"ratings hold {different} different values; at most {MOST_VALUES} are taken")
-    if resamples < 0 or (resamples and rng is None):
-        raise ValueError("resamples must be 0, or positive with an rng")
+    check_resamples(resamples, rng)
     return values, rng or np.random.default_rng(0)  # the default is never drawn from
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from ..stats.arguments import check_count
 from ..stats.arrays import Array
 from ..stats.streams import derive_stream
 from .means_of_participants import (
@@ -57,9 +58,15 @@ class Block:
 class Learning:
     """A trait over positions in one condition, or ("") over all participants.
 
-    change: last block minus first block, within participants; without a value if
-    there is one block. slope: per position, within participants; for
-    `log_seconds`, exp(slope) − 1 is the relative change of time per position.
+    Attributes:
+        trait: Name of the trait.
+        label: Its name for readers.
+        unit: Its unit.
+        condition: Name of the condition; "" over all participants.
+        blocks: Means over blocks of positions, in order.
+        change: Last block minus first block, within participants; without a value if there is one block.
+        slope: Per position, within participants; for `log_seconds`, exp(slope) − 1 is the relative change of
+            time per position.
     """
 
     trait: str
@@ -100,10 +107,14 @@ TRAITS: tuple[Trait, ...] = (
 
 
 def arrange_positions(grid: Grid, trials: pd.DataFrame) -> Array:
-    """Return the position of each retained trial: participants × items.
+    """Arrange the positions of retained trials like the cells of a grid.
 
-    NaN without a trial or a position. trials: columns participant_id, item_id,
-    position (1-based); rows of other conditions are left out.
+    Args:
+        grid: Trials of one condition.
+        trials: Columns participant_id, item_id and position (from 1); rows of other conditions are left out.
+
+    Returns:
+        Participants × items, NaN without a trial or a position.
     """
     own = trials[trials["participant_id"].isin(grid.participants) & trials["item_id"].isin(grid.items)]
     positions = np.full(grid.present.shape, np.nan)
@@ -134,7 +145,7 @@ def learning(
         Every trait with a value; empty if no position is known.
 
     Raises:
-        ValueError: Grids and positions do not pair, or `block` is below 1.
+        ValueError: Grids and positions do not pair, a position is below 1 or infinite, or `block` is below 1.
 
     Examples:
         >>> learning([], [], rng=np.random.default_rng(1), resamples=0)
@@ -165,10 +176,12 @@ def _has_positioned_value(trait: Trait, grids: Sequence[Grid], positions: Sequen
 
 def _check(grids: Sequence[Grid], positions: Sequence[Array], block: int) -> int:
     """Return the last position, 0 if none is known."""
-    if block < 1:
-        raise ValueError(f"block must be at least 1, not {block}")
+    check_count(block, 1, "block")
     if [grid.present.shape for grid in grids] != [np.shape(p) for p in positions]:
         raise ValueError("positions must hold one array per grid, participants × items")
+    for own in positions:
+        if (wrong := (own < 1) | np.isinf(own)).any():
+            raise ValueError(f"positions must be numbers from 1, or NaN, not {own[wrong][0]}")
     last_positions = [int(np.nanmax(p)) for p in positions if (~np.isnan(p)).any()]
     return max(last_positions, default=0)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from ..stats.arguments import check_count
 from ..stats.arrays import Array, ratio
 from ..stats.bootstrap import Weights, percentile_interval, resample, split_into_blocks, widen_level
 from .estimates import divide_totals, sum_by_weight
@@ -55,9 +56,14 @@ class Part:
 class ParticipantMean:
     """A mean over participants.
 
-    value: None if nobody has one, then `reason` says why. interval: None for fewer than two participants,
-    without replicates, or if more than one in twenty is undefined. participants: with a value; undefined:
-    without.
+    Attributes:
+        value: None if nobody has one; `reason` then says why.
+        interval: 95 %; None for fewer than two participants, without replicates, or if more than one in
+            twenty is undefined.
+        participants: Number of participants with a value.
+        undefined: Number of participants without one.
+        method: Name of the method of the interval.
+        reason: Why there is no value; empty otherwise.
     """
 
     value: float | None
@@ -72,9 +78,10 @@ class ParticipantMean:
 class ParticipantMeans:
     """All statistics in all conditions, and over everybody.
 
-    table: (statistic, condition) to its mean; the condition `EVERYBODY` takes all participants, those who saw
-    several conditions once for each.
-    replicates: the same keys to the bootstrap replicates, shape (resamples,).
+    Attributes:
+        table: Statistic and condition to the mean; the condition "" takes all participants,
+            those who saw several conditions once for each.
+        replicates: The same keys to the bootstrap replicates, shape (resamples,).
     """
 
     table: dict[tuple[str, str], ParticipantMean]
@@ -85,7 +92,10 @@ class ParticipantMeans:
 
         Args:
             statistic: Name of the statistic.
-            condition: Name of the condition; `EVERYBODY` for all participants.
+            condition: Name of the condition; "" for all participants.
+
+        Returns:
+            The mean, with its interval.
 
         Raises:
             KeyError: There is no such statistic or condition.
@@ -101,9 +111,12 @@ def participant_means(parts: Sequence[Part], *, rng: np.random.Generator, resamp
         rng: Source of random numbers.
         resamples: Of the bootstrap; 0 gives no confidence intervals.
 
+    Returns:
+        Means by statistic and condition, in the unit of the statistic.
+
     Raises:
         ValueError: There are no parts, their items differ, `resamples` is negative, or a condition name is
-            given twice or taken by `EVERYBODY`.
+            given twice or "", which stands for all of them.
     """
     _check(parts, resamples)
     plain = [part.values(np.ones((part.items, 1)), EVERY_ROW) for part in parts]
@@ -163,8 +176,7 @@ def build_slope_statistic(x: Array, y: Array) -> Statistic:
 def _check(parts: Sequence[Part], resamples: int) -> None:
     if not parts:
         raise ValueError("parts must hold at least one condition")
-    if resamples < 0:
-        raise ValueError(f"resamples must not be negative, as {resamples} is")
+    check_count(resamples, 0, "resamples")
     names = [part.condition for part in parts]
     if len(set(names)) < len(names) or EVERYBODY in names:
         raise ValueError(f"parts need a name each, all different, not {names}")

@@ -33,12 +33,18 @@ Formula = Callable[[Sums], Array]
 class Measure:
     """One human measure.
 
-    needs: what the data must hold: roles of questions, `system_correct`, `time`.
-    counted: the sum that counts the trials which enter, "" for the post survey.
-    wanted: the direction that is better for people; None if neither is.
-    geometric: participants are averaged on the log scale.
-    headline: shown in the report's narrow tables; all measures are in its files.
-    conditional: of the trials of one kind, of which a participant may have one or none.
+    Attributes:
+        key: Name in files.
+        label: Name for readers.
+        unit: "share", "seconds", "points" or "number".
+        wanted: The direction that is better for people, "higher" or "lower"; None if neither is.
+        needs: Contents that the data must have: roles of questions, `system_correct`, `time`.
+        counted: The sum that counts the trials which enter; "" for the post survey.
+        formula: Computes the values of participants from their sums.
+        definition: The formula for readers.
+        geometric: Participants are averaged on the log scale.
+        headline: Shown in the report's narrow tables; all measures are in its files.
+        conditional: Of the trials of one kind, of which a participant may have one or none.
     """
 
     key: str

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..stats.arguments import check_count
 from ..stats.arrays import Array
 from .means_of_participants import Part, ParticipantMeans, build_mean_statistic, participant_means
 from .trial_grid import Grid, group_grids
@@ -18,8 +19,13 @@ from .trial_grid import Grid, group_grids
 class TimeAtCertainty:
     """Mean time at one level of certainty, over all conditions.
 
-    seconds: mean over participants of their own mean time at the level; None if no
-    participant chose it. by_condition: the same within each condition.
+    Attributes:
+        level: Level of certainty, from 1.
+        seconds: Mean over participants of their own mean time at the level; None if no participant chose it.
+        interval: 95 %, in seconds; None as that of `ParticipantMean`.
+        participants: Number of participants who chose the level.
+        trials: Number of trials at the level.
+        by_condition: `seconds` within each condition.
     """
 
     level: int
@@ -45,7 +51,12 @@ def time_at_certainty(
     Returns:
         One result per level, times in seconds; empty if certainty was not asked or
         no time is known.
+
+    Raises:
+        ValueError: `levels` is below 1, `resamples` is negative, or two grids share some participants and not
+            all.
     """
+    check_count(levels, 1, "levels")
     rated = [grid for grid in grids if "certainty" in grid.answers and grid.participants]
     if not any((~np.isnan(grid.seconds + grid.answers["certainty"])).any() for grid in rated):
         return []

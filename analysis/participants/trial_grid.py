@@ -30,11 +30,21 @@ EVERY_ROW = slice(None)
 class Grid:
     """Trials of one condition.
 
-    Arrays are participants × items, NaN without a value. answers: answers to the
-    item questionnaire by role, or by key if the question has no role. post:
-    answers to the post survey likewise, one per participant; empty if they saw
-    other conditions too. shared: True if the same participants saw other
-    conditions too; all grids of a group have the same ones.
+    Arrays are participants × items, NaN without a value.
+
+    Attributes:
+        condition: Name of the condition.
+        participants: IDs, in the order of the rows.
+        items: IDs, in the order of the columns.
+        present: True where there is a trial.
+        seconds: Times in seconds.
+        system_correct: 1 where the system's answer is right, 0 where it is wrong.
+        answers: Answers to the item questionnaire by role, or by key if the question has no role.
+        post: Answers to the post survey likewise, shape (participants,); empty if they saw other conditions
+            too.
+        shared: True if the same participants saw other conditions too; all grids of a group have the same
+            ones.
+        unasked: Names of the answers that the condition does not ask for.
     """
 
     condition: str

@@ -6,6 +6,7 @@ from .populations import Assumed, Pilot, PilotValues, fit_normal_population, pil
 from .power import Power, SmallestDesign, power_curve, smallest_design
 from .preregistration import preregistration
 from .sample_size import Design, assume_population, design_sentence, pair_with_first, plan_size
+from .systems_needed import Scenario, SystemsNeeded, estimate_noise, plan_systems
 
 __all__ = [
     "Assumed",
@@ -15,9 +16,12 @@ __all__ = [
     "PilotValues",
     "Plan",
     "Power",
+    "Scenario",
     "SmallestDesign",
+    "SystemsNeeded",
     "assume_population",
     "design_sentence",
+    "estimate_noise",
     "fit_normal_population",
     "load_frozen",
     "load_plan",
@@ -25,6 +29,7 @@ __all__ = [
     "pilot",
     "pilot_values",
     "plan_size",
+    "plan_systems",
     "power_curve",
     "preregistration",
     "smallest_design",

@@ -73,6 +73,10 @@ class Plan(_Declared):
         sign_share: Share of replicates in which a sign of the rank table must recur to be coloured.
         rope: Region of practical equivalence of the Bayesian model, in log odds; None without one.
         participants: Sample size per condition.
+        alpha: Two-sided level.
+        resamples: Number of bootstrap replicates.
+        permutations: Number of random permutations of each test.
+        seed: Of all random numbers.
         power: The simulated power that the sample size rests on.
         interim_analyses: Boundaries of interim analyses of the family's only comparison; None without any.
         known: Knowledge of the data at the time of writing.
@@ -105,6 +109,9 @@ def load_plan(path: Path) -> Plan:
 
     Args:
         path: JSON file of the plan.
+
+    Returns:
+        The plan.
 
     Raises:
         InputError: The file is missing or not JSON, or a field is unknown or has a wrong value; the message

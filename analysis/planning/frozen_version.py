@@ -67,8 +67,14 @@ class _Document(BaseModel):
 class FrozenVersion:
     """One frozen version as the text needs it.
 
-    rules: the exclusion rules; None if the version does not hold them. verified: whether the definition
-    gives the hash; None if there is no definition to hash.
+    Attributes:
+        study: Name of the study.
+        title: Its title.
+        version: The frozen definition.
+        frozen_at: Time of the freeze in the form of ISO 8601; None if it is not recorded.
+        definition: The parts of the definition that the text needs beside that.
+        rules: The exclusion rules; None if the version does not hold them.
+        verified: True if the definition gives the hash; None if there is no definition to hash.
     """
 
     study: str
@@ -103,6 +109,9 @@ def load_frozen(folder: Path, version: int | None = None) -> FrozenVersion:
     Args:
         folder: Bundle of the study.
         version: Version to read; None for the newest.
+
+    Returns:
+        The version with its definition and rules.
 
     Raises:
         InputError: The file or the version is missing or malformed.

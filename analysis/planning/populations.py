@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from ..participants.trial_grid import Grid
+from ..stats.arguments import check_count, read_values
 from ..stats.arrays import Array
 
 
@@ -111,9 +112,11 @@ class Assumed:
         participant_sd: Standard deviation between participants.
         item_sd: Standard deviation between items; it cancels while `same_items` says that all conditions show
             the same ones.
-        residual_sd: Standard deviation of single trials beside that; None for a yes-or-no measure with the
-            mean share `mean`, whose trials vary by themselves. Shares are cut at 0 and 1, which shrinks
-            effects there.
+        residual_sd: Standard deviation of single trials beside that; None for a yes-or-no measure, whose
+            trials vary by themselves.
+        mean: Mean share of a yes-or-no measure, from 0 to 1; None for others. Shares are cut at 0 and 1,
+            which shrinks effects there.
+        same_items: All conditions show the same items.
         change: The measure is the change from one block of items to another of the same size. Participants
             keep their level, and effects are those of the second block.
 
@@ -180,18 +183,23 @@ class Assumed:
 def pilot(grids: Sequence[Grid], values: Callable[[Grid], Array]) -> Pilot:
     """Build a population from a pilot, without its effects of conditions.
 
+    The variance of participants' means is corrected for the number of participants, and for the noise of
+    their own trials, which is put back for the number of items of the planned study.
+
     Args:
         grids: One grid per condition.
         values: Measure per trial, participants × items, NaN if unknown, such as
             `lambda grid: grid.answers["correctness_rating"]` or log seconds.
 
-    The variance of participants' means is corrected for the number of participants, and for the noise of
-    their own trials, which is put back for the number of items of the planned study.
+    Returns:
+        A population in the unit of the measure.
 
     Raises:
-        ValueError: A condition has fewer than two participants, fewer than two items have a value, or nothing
-            varies.
+        ValueError: There is no condition, a condition has fewer than two participants, fewer than two items
+            have a value, or nothing varies.
     """
+    if not grids:
+        raise ValueError("grids must hold at least one condition, and is empty")
     people, residuals = zip(*(_centre_condition(grid.condition, values(grid)) for grid in grids), strict=True)
     return Pilot(np.concatenate(people), np.concatenate(residuals))
 
@@ -203,15 +211,23 @@ def pilot_values(values: Sequence[Array], items: int) -> PilotValues:
         values: One array per condition, NaN where a participant has no value.
         items: Items of the pilot.
 
+    Returns:
+        A population in the unit of the values.
+
     Raises:
-        ValueError: A condition has fewer than two values, or nothing varies.
+        ValueError: There is no condition, a condition has fewer than two values, an array has another shape
+            or an infinite value, `items` is below 1, or nothing varies.
 
     Examples:
         >>> pilot_values([np.array([0.0, 1.0])], 8).people.round(2).tolist()
         [-0.71, 0.71]
     """
+    check_count(items, 1, "items")
+    if not len(values):
+        raise ValueError("values must hold at least one condition, and is empty")
     people = []
-    for own in (group[~np.isnan(group)] for group in values):
+    for group in (read_values(group, "values", "participant") for group in values):
+        own = group[~np.isnan(group)]
         if len(own) < 2:
             raise ValueError("each condition of the pilot needs the values of two participants")
         # Drawing from n values would spread by a factor of (n-1)/n too little.
@@ -228,6 +244,9 @@ def fit_normal_population(source: Pilot) -> Assumed:
 
     Args:
         source: Population that `pilot` built.
+
+    Returns:
+        A population in the unit of the measure.
     """
     residuals = source.residuals[~np.isnan(source.residuals)]
     return Assumed(

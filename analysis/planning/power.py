@@ -13,12 +13,13 @@ interaction) limits what more participants can show of other items; no sample si
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, NotRequired, TypedDict, Unpack
+from typing import Literal, NotRequired, TypedDict, Unpack, get_args
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from ..stats.arguments import check_choice, check_count, check_finite, check_level
 from ..stats.arrays import Array, split_into_chunks
 from .populations import Population
 
@@ -47,10 +48,18 @@ class Rate:
 class Power:
     """Power of a design. participants: per condition.
 
-    each: contrast (positions of two conditions, or twice that of a pair against the reference) to the rate of
-    studies that find it, after Holm. any, all:
-    rates over the contrasts with a planted effect, None without one. false_alarm: rate of studies that claim
-    any contrast without one; None if all have one.
+    Attributes:
+        participants: Per condition.
+        items: Number of items that a participant sees.
+        effects: Shift of each condition, or of each pair, in the unit of the population.
+        alpha: Two-sided level, after Holm's correction.
+        simulations: Number of simulated studies.
+        each: Contrast (positions of two conditions, or twice that of a pair against the reference) to the
+            rate of studies that find it, after Holm.
+        any: Rate of studies that find any contrast with a planted effect; None without one.
+        all: Rate of studies that find all of them; None without one.
+        false_alarm: Rate of studies that claim any contrast without an effect; None if all have one.
+        method: Name of the test.
     """
 
     participants: int
@@ -69,8 +78,14 @@ class Power:
 class SmallestDesign:
     """The fewest participants per condition that reach the target.
 
-    participants: None if `most` do not; reason then says so. tried: every design that was simulated,
-    by size. The rate at `participants` has a simulation error: a neighbour may be the true smallest.
+    The rate at `participants` has a simulation error: a neighbour may be the true smallest.
+
+    Attributes:
+        target: Wanted power.
+        criterion: "all" or "any" of the contrasts with an effect must be found.
+        participants: Per condition; None if the largest size that was tried does not reach the target.
+        tried: Every design that was simulated, by size.
+        reason: Why there is no size; empty otherwise.
     """
 
     target: float
@@ -219,14 +234,17 @@ def smallest_design(
         most: Largest sample size to try, at least 2.
         **design: Other arguments as in `simulate_power`.
 
+    Returns:
+        The smallest size, with every design that was simulated; without a size, with the reason, if `most`
+        does not reach the target.
+
     Raises:
-        ValueError: The target is not in (0, 1), `most` is below 2, no effect is planted, or as in
-            `simulate_power`.
+        ValueError: The target is not in (0, 1), `criterion` is unknown, `most` is below 2, no effect is
+            planted, or as in `simulate_power`.
     """
-    if not 0 < target < 1:
-        raise ValueError(f"target must be between 0 and 1, not {target}")
-    if most < 2:
-        raise ValueError(f"most must be at least 2, not {most}")
+    check_level(target, "target")
+    check_choice(criterion, get_args(Criterion), "criterion")
+    check_count(most, 2, "most")
     tried: dict[int, Power] = {}
 
     def is_enough(size: int) -> bool:
@@ -262,19 +280,18 @@ def _design_iv(
     shifts = np.asarray(effects, dtype=float)
     least_effects, of = (2, "two or more conditions") if reference is None else (1, "one or more pairs")
     if shifts.ndim != 1 or len(shifts) < least_effects or not np.isfinite(shifts).all():
-        raise ValueError(f"effects must hold one number for each of {of}")
+        raise ValueError(f"effects must hold one number for each of {of}, not {effects}")
     for name, value, least in (
         ("participants", participants, 2),
         ("items", items, 1),
         ("simulations", simulations, 1),
     ):
-        if value < least:
-            raise ValueError(f"{name} must be at least {least}, not {value}")
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha must be between 0 and 1, not {alpha}")
+        check_count(value, least, name)
+    check_level(alpha, "alpha")
     possible = list(combinations(range(len(shifts)), 2))
     pairs = [(0, other) for other in range(1, len(shifts))] if contrasts is None else list(contrasts)
     if reference is not None:
+        check_finite(reference, "reference")
         return shifts, pairs
     if not pairs or any(tuple(sorted(pair)) not in possible for pair in pairs):
         raise ValueError(f"contrasts must be pairs of different conditions 0 to {len(shifts) - 1}")

@@ -57,7 +57,10 @@ def preregistration(frozen: FrozenVersion, plan: Plan | None = None, form: str =
     Args:
         frozen: A frozen version, or a draft.
         plan: The researchers' decisions; None for those that the version declares.
-        form: A name of `FORMS`, whose headings the text has.
+        form: "touchstone", "aspredicted" or "osf", whose headings the text has.
+
+    Returns:
+        Markdown, ready to be registered.
 
     Raises:
         AnalysisError: A measure, condition or margin that the study cannot have, or an unknown form.
@@ -240,7 +243,7 @@ def _describe_advice(condition: Condition) -> str:
 
 
 def _group_conditions(frozen: FrozenVersion) -> dict[str, list[str]]:
-    """The conditions (titles) that the same participants see, by group."""
+    """List the titles of the conditions that the same participants see."""
     groups: dict[str, list[str]] = {}
     for condition in frozen.version.conditions:
         groups.setdefault(condition.group or condition.name, []).append(condition.title)

@@ -19,6 +19,13 @@ class Design:
     """A planned study and its power.
 
     Attributes:
+        effects: Shift of each condition, or of each pair, in the unit of the measure.
+        items: Number of items that a participant sees in a condition, or in a pair.
+        alpha: Two-sided level, after Holm's correction.
+        simulations: Number of simulated studies per sample size.
+        source: The origin of the simulated participants, for readers.
+        unit: Unit of the effects, for readers.
+        smallest: The smallest design with the target power.
         curve: Power by participants per condition, including the smallest design.
         is_paired: Participants compare pairs of conditions; effects are win rates minus one half.
     """
@@ -98,6 +105,9 @@ def design_sentence(design: Design) -> str:
 
     Args:
         design: Result of `plan_size`.
+
+    Returns:
+        The sentence, with sample size, power and assumptions.
     """
     shifts = ", ".join(f"{effect:g}" for effect in design.effects)
     smallest = design.smallest
@@ -136,7 +146,7 @@ def check_effects(mean: float, effects: Sequence[float]) -> None:
 
 
 def assume_population(
-    participant_sd: float | None,
+    participant_sd: float,
     item_sd: float,
     residual_sd: float | None,
     mean: float | None,
@@ -158,10 +168,8 @@ def assume_population(
         The population, and a phrase that names its spreads.
 
     Raises:
-        AnalysisError: An assumption is missing or does not fit the others.
+        AnalysisError: An assumption is out of range or does not fit the others.
     """
-    if participant_sd is None:
-        raise AnalysisError("give --pilot BUNDLE, or --participant-sd with --residual-sd or --mean")
     try:
         population = Assumed(participant_sd, item_sd, residual_sd, mean, change=change)
         if mean is not None:

@@ -21,8 +21,16 @@ from typing import NotRequired, TypedDict, Unpack
 import numpy as np
 import scipy
 
+from ..stats.arguments import check_choice, check_count, read_values
 from ..stats.arrays import Array, split_into_chunks
-from ..stats.correlations import LEAST_FOR_P, MOST_FOR_ENUMERATION, STATISTICS, Coefficient, list_orders
+from ..stats.correlations import (
+    COEFFICIENTS,
+    LEAST_FOR_P,
+    MOST_FOR_ENUMERATION,
+    STATISTICS,
+    Coefficient,
+    list_orders,
+)
 from ..stats.streams import derive_stream
 from .power import Rate, estimate_rate
 
@@ -39,7 +47,7 @@ class SystemsNeeded:
     Attributes:
         correlation: True correlation over all systems of the kind.
         noise: Standard error of people's mean of a system, in standard deviations between systems.
-        systems: None if `MOST_SYSTEMS` are too few.
+        systems: None if 200 are too few.
         power: At that number.
     """
 
@@ -57,6 +65,7 @@ class Scenario:
     """The systems needed for a true correlation.
 
     Attributes:
+        correlation: True correlation over all systems of the kind.
         without: If people's means had no noise.
         noisy: With noise; None if it is unknown.
     """
@@ -85,13 +94,19 @@ def plan_systems(
     """Find the systems needed for each true correlation.
 
     Args:
-        correlations: See `find_fewest_systems`.
-        noise: See `SystemsNeeded`; None if it is unknown.
+        correlations: True correlations of people and score, between −1 and 1 and not 0.
+        noise: Standard error of people's mean of a system, in standard deviations between systems; None if it
+            is unknown.
         rng: Source of random numbers; each scenario has a stream of its own.
-        **design: As in `find_fewest_systems`.
+        **design: The correlation `coefficient` that is tested ("pearson" by default), the `target` power
+            (0.8), the two-sided `alpha` (0.05), the number of `simulations` of each size (2000), and `drawn`,
+            which is called before each size is simulated and may raise to stop.
+
+    Returns:
+        One scenario per correlation, in their order.
 
     Raises:
-        ValueError: As in `find_fewest_systems`.
+        ValueError: A correlation is 0 or beyond ±1, or another number makes no design.
     """
 
     def find_needed(true: float, noise: float) -> SystemsNeeded:
@@ -138,7 +153,9 @@ def find_fewest_systems(
         >>> needed.systems in (6, 7)
         True
     """
-    if not (0 < abs(correlation) <= 1 and noise >= 0 and 0 < alpha < target < 1 and simulations >= 1):
+    check_choice(coefficient, COEFFICIENTS, "coefficient")
+    check_count(simulations, 1, "simulations")
+    if not (0 < abs(correlation) <= 1 and 0 <= noise < np.inf and 0 < alpha < target < 1):
         raise ValueError(
             "a correlation must lie between −1 and 1 and not be 0, noise be at least 0, and the power lie "
             f"between alpha and 1; not {correlation:g}, {noise:g}, {target:g} with alpha {alpha:g}"
@@ -221,10 +238,20 @@ def estimate_noise(values: Array, replicates: Array) -> float | None:
         The noise in standard deviations between systems; None if the systems differ
         by no more than noise, or a replicate is undefined.
 
+    Raises:
+        ValueError: There are fewer than two systems, the shapes do not fit together, or a value is infinite.
+
     Examples:
         >>> estimate_noise(np.array([0.0, 2.0]), np.array([[0.0, 2.0], [1.0, 2.0], [-1.0, 2.0]]))
         0.4472135954999579
     """
+    values = read_values(values, "values", "system")
+    replicates = read_values(replicates, "replicates", "replicate", "system")
+    if len(values) < 2 or replicates.shape[1] != len(values) or not len(replicates):
+        raise ValueError(
+            "values and replicates must be of the same systems, two or more, "
+            f"not of shapes {values.shape} and {replicates.shape}"
+        )
     apart = _centre_rows(replicates) - _centre_rows(values[None])
     noise = float((apart**2).sum(axis=1).mean()) / (len(values) - 1)
     between = float(values.var(ddof=1)) - noise

@@ -166,9 +166,12 @@ def program_of(qtype: str, arguments: Sequence[str] = (), *, question: str = "")
     """Build the program that a question type implies.
 
     Args:
-        qtype: Name of a question type, a key of `QUESTION_TYPES`.
+        qtype: Name of a question type of the released DROP annotations, such as `count_find_qtype`.
         arguments: Words of `relocate`, `filter` and `find`, in pre-order, all of them or none.
         question: Its text; the types that compare need it to tell greater from less, earlier from later.
+
+    Returns:
+        A program over spans.
 
     Raises:
         AnalysisError: The type is unknown, the number of arguments is wrong, or the question has no
@@ -191,7 +194,7 @@ def lists_of(qtype: str, arguments: int = 0) -> Lists:
     """Return the lists of a question type in the released file, with nodes.
 
     Args:
-        qtype: Name of a question type, a key of `QUESTION_TYPES`.
+        qtype: Name of a question type, as in `program_of`.
         arguments: Number of arguments that the program was made with; see `yeardiff_find2_qtype`.
 
     Returns:

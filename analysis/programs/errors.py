@@ -31,6 +31,9 @@ class ProgramError(AnalysisError):
             message: One sentence.
             text: The text that was read, perhaps of several lines.
             offset: Code point at which it went wrong, from 0.
+
+        Returns:
+            The error, with line and column.
         """
         start = text.rfind("\n", 0, offset) + 1
         return cls(message, offset - start + 1, text, text.count("\n", 0, offset) + 1)

@@ -18,7 +18,12 @@ Value = bool | int | float | str
 
 
 class FoundBox(NamedTuple):
-    """A box in an image (0: left): left, top, right, bottom, all in one unit."""
+    """A box in an image (0: left): left, top, right, bottom, all in one unit.
+
+    Attributes:
+        image: 0 for the left one.
+        box: Left, top, right, bottom.
+    """
 
     image: int
     box: tuple[float, float, float, float]
@@ -27,8 +32,13 @@ class FoundBox(NamedTuple):
 class FoundSpan(NamedTuple):
     """A stretch of the passage, end exclusive.
 
-    value: the number or the date (ISO 8601, may lack day or month) that it stands for, if the module
-    finds those; None to read it from the quote. sources: the places of the objects that it is linked to.
+    Attributes:
+        start: First token or code point.
+        end: The one after the last.
+        quote: Text of the span.
+        value: The number or the date (ISO 8601, may lack day or month) that it stands for, if the module
+            finds those; None to read it from the quote.
+        sources: Spans (start, end) of the objects that it is linked to.
     """
 
     start: int
@@ -42,13 +52,14 @@ class FoundSpan(NamedTuple):
 class Execution:
     """Results of a program, a tuple each over its nodes.
 
-    values: of a node that gives a number or truth, that; of boxes and spans, how
-    many there are; of numbers and dates in the text, the one that they all state.
-    None if unknown, or if the runs differ. runs: the value in each run. A
-    node runs once, but below the modules that take each image alone it runs for
-    the left and for the right image (below `in-one-other-image`: left, then right,
-    as the one). objects: the output of a node that gives objects, over all its
-    runs; None for others and if unknown.
+    Attributes:
+        values: Of a node that gives a number or truth, that; of boxes and spans, how many there are; of
+            numbers and dates in the text, the one that they all state. None if unknown, or if the runs
+            differ.
+        runs: The value in each run. A node runs once, but below the modules that take each image alone it
+            runs for the left and for the right image (below `in-one-other-image`: left, then right, as the
+            one).
+        objects: The output of a node that gives objects, over all its runs; None for others and if unknown.
     """
 
     values: tuple[Value | None, ...]

@@ -36,8 +36,12 @@ def parse_lines(
         tokens: Tokens of the sentence; arguments are then positions in them (from 0) and become words.
         root: Type that the whole program must give, such as "truth" for a statement; None for any.
 
+    Returns:
+        The checked program.
+
     Raises:
         ProgramError: The text is no program; names line and column.
+        ValueError: `kind` or `root` is unknown.
     """
     return build(kind, _parse_parts(text, tokens), text, root=root)
 
@@ -49,6 +53,9 @@ def print_lines(program: Program) -> str:
 
     Args:
         program: Program to print.
+
+    Returns:
+        A line per module, with a dot for each level.
 
     Examples:
         >>> from analysis.programs import parse

@@ -39,9 +39,16 @@ OBJECTS: frozenset[Type] = frozenset({"boxes", "spans", "numbers", "dates"})
 class Module:
     """One row of the table.
 
-    inputs: the types that each child may have; `fewest`: how many children it needs, None for all of them.
-    output: None stands for the type of the first child. choices: the only arguments allowed, if any.
-    alike: dates may only stand beside dates.
+    Attributes:
+        name: Name with hyphens.
+        inputs: The types that each child may have.
+        output: Type of the output; None stands for that of the first child.
+        role: The task of a person at a node.
+        meaning: Its task, for readers.
+        argument: "none", "optional" or "required".
+        choices: The only arguments allowed, if any.
+        fewest: The number of children that it needs; None for all of them.
+        alike: Dates may only stand beside dates.
     """
 
     name: str

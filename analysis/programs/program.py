@@ -26,7 +26,15 @@ class Part(NamedTuple):
 class Node:
     """Node of a program: a module.
 
-    `children` and `parent` are indices into the program's nodes.
+    Attributes:
+        index: Index into the program's nodes, in pre-order.
+        module: Name with hyphens.
+        argument: Words or number in its brackets; None without one.
+        children: Indices of the children.
+        parent: Index of the parent; None for the root.
+        depth: Number of modules above it.
+        type: Type of its output.
+        role: The task of a person at it.
     """
 
     index: int
@@ -44,6 +52,9 @@ def describe(node: Node) -> str:
 
     Args:
         node: A node of a program.
+
+    Returns:
+        The name of the module, and its argument in quotation marks.
     """
     words = node.module.replace("-", " ")
     return f"{words} “{node.argument}”" if node.argument else words
@@ -54,6 +65,10 @@ class Program:
     """Program: nodes in pre-order; the first is the root.
 
     Made by `parse`, `parse_lines` and `program_of`.
+
+    Attributes:
+        kind: "boxes" or "spans".
+        nodes: In pre-order; the first is the root.
     """
 
     kind: Kind
@@ -109,6 +124,9 @@ class Program:
 
         Args:
             index: Index of the node.
+
+        Returns:
+            The row, with inputs, output and meaning of the module.
         """
         return MODULES[self.kind][self.nodes[index].module]
 
@@ -119,6 +137,9 @@ class Program:
 
         Args:
             index: Index of the node at the top of the subtree.
+
+        Returns:
+            An index from 1 to the number of nodes.
         """
         depth = self.nodes[index].depth
         after = range(index + 1, len(self.nodes))
@@ -129,6 +150,9 @@ class Program:
 
         Args:
             index: Index of the node at the top of the subtree.
+
+        Returns:
+            A number of at least 1.
         """
         below = self.nodes[index : self.end(index)]
         return 1 + max(node.depth for node in below) - self.nodes[index].depth
@@ -138,6 +162,9 @@ class Program:
 
         Args:
             index: Index of the node at the top of the subtree.
+
+        Returns:
+            A program of its own.
         """
         depth = self.nodes[index].depth
         below = self.nodes[index : self.end(index)]
@@ -158,6 +185,9 @@ class Program:
 
         Args:
             index: Index of the node at the top of the subtree.
+
+        Returns:
+            Nested text such as `equal(count(find[dogs]), 2)`.
         """
         written: list[str] = []
         top = before = self.nodes[index].depth
@@ -176,8 +206,13 @@ def build(kind: Kind, parts: Iterable[Part], text: str, *, root: Type | None = N
     """Check that parts in pre-order make a program, and make it.
 
     root: the type that the whole must give; None for any. `text` is where the parts were read.
-    Raises ProgramError at the first node that is unknown, at the wrong depth, or does not fit.
+    Raises ProgramError at the first node that is unknown, at the wrong depth, or does not fit, and ValueError
+    for an unknown kind or root.
     """
+    if kind not in MODULES:
+        raise ValueError(f"kind must be one of {', '.join(map(repr, MODULES))}, not {kind!r}")
+    if root is not None and root not in _NOUNS:
+        raise ValueError(f"root must be None or one of {', '.join(map(repr, _NOUNS))}, not {root!r}")
     read = list(parts)
     modules = [_resolve_module(kind, part, text) for part in read]
     parents, children = _build_tree(read, text)

@@ -34,6 +34,9 @@ def run(
         values: Representative node to a value that somebody gave, used if the objects do not give one.
         as_drawn: Count boxes that lie in an image which a module below (such as `in-left-image`) kept out.
 
+    Returns:
+        Values, runs and objects of every node.
+
     Raises:
         ValueError: A node is no representative.
     """

@@ -25,8 +25,12 @@ def parse(text: str, *, kind: Kind, root: Type | None = None) -> Program:
         kind: "boxes" or "spans", which decides on the modules.
         root: Type that the whole program must give, such as "truth" for a statement; None for any.
 
+    Returns:
+        The checked program.
+
     Raises:
         ProgramError: The text is no program; names the column and says what was expected.
+        ValueError: `kind` or `root` is unknown.
     """
     return build(kind, _parse_parts(text), text, root=root)
 
@@ -39,6 +43,9 @@ def format_indented(program: Program, width: int = WIDTH) -> str:
     Args:
         program: Program to print.
         width: Most characters of a line, unless a single module needs more.
+
+    Returns:
+        Text that `parse` reads back.
     """
     return "\n".join(_lay_out(program, 0, "", "", width))
 

@@ -7,7 +7,8 @@ from .page import Page, write_page
 
 if TYPE_CHECKING:
     from .build import build_report
+    from .plots.flow_diagram import draw_flow_svg
 else:  # the site needs `page` alone, without matplotlib and scipy.stats
-    __getattr__ = import_on_use(__name__, ("build",))
+    __getattr__ = import_on_use(__name__, ("build", "plots.flow_diagram"))
 
-__all__ = ["Page", "build_report", "write_page"]
+__all__ = ["Page", "build_report", "draw_flow_svg", "write_page"]

@@ -103,13 +103,16 @@ LIBRARIES = ("numpy", "scipy", "statsmodels", "pandas", "pyarrow", "matplotlib",
 def build_report(study: Study, plan: Plan | None = None) -> Page:
     """Build the whole report as a page, not yet rendered.
 
-    The answers come first, then what they rest on, in the order of a paper; the page shows `OPEN` parts at
-    once and the others on request.
+    The answers come first, then what they rest on, in the order of a paper; the page shows the
+    main parts at once and the others on request.
 
     Args:
         study: The analysed study.
         plan: Plan declared before the data, which replaces that of the study's version; without either all
             comparisons are exploratory.
+
+    Returns:
+        The page; `write_page` renders it.
 
     Raises:
         AnalysisError: The plan names something that the study lacks.

@@ -154,8 +154,10 @@ class Page:
     """A whole report.
 
     Attributes:
+        title: Title of the page.
         banner: Warning above everything; empty for none.
         facts: Names and values below the title.
+        sections: The sections in order.
     """
 
     title: str

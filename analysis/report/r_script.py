@@ -66,7 +66,7 @@ def render_r_script(
     people: Mapping[str, Sequence[str]] | None = None,
     hashes: Mapping[str, str] | None = None,
 ) -> str:
-    """The text of the script for one mode and version of a study.
+    """Write the R script for one mode and version of a study.
 
     version: gives conditions, in order, the first as the reference, and questions. rules: of exclusion, as in
     the bundle. clock: whose time is modelled, None for no model of time. people: rules about participants

@@ -3,10 +3,6 @@
 Only `error_propagation` needs gold answers. A fact is a (title, sentence
 index); index -1 stands for a title, which is not a fact. Standard library
 only: the site and the model server import this module.
-
-References:
-    1. Schuff, Adel and Vu (2020). F1 is Not Enough! Sections 4.2 (fact
-       removal, FaRM) and 4.3 (answer location, LocA), appendices E and F.
 """
 
 import math
@@ -22,7 +18,12 @@ ANSWER_TYPES = ("span", "yes", "no", "label")
 
 @dataclass(frozen=True)
 class RemovalOrder:
-    """Distinct facts in the order of their removal, most relevant first."""
+    """Distinct facts in the order of their removal, most relevant first.
+
+    Attributes:
+        relevant: (title, sentence index) of the facts predicted relevant.
+        irrelevant: The same of the others.
+    """
 
     relevant: list[Fact]
     irrelevant: list[Fact]
@@ -32,9 +33,11 @@ class RemovalOrder:
 class Farm:
     """Fact-removal scores keyed by k, in [0, 1]; None without questions.
 
-    c_rel[k], c_irr[k]: share of all questions whose answer changes when up to k
-    facts predicted relevant (irrelevant) are removed. farm[k] = c_rel[k] / (1 +
-    c_irr[k]).
+    Attributes:
+        farm: c_rel[k] / (1 + c_irr[k]).
+        c_rel: Share of all questions whose answer changes when up to k facts predicted relevant are removed.
+        c_irr: The same for facts predicted irrelevant.
+        questions: Number of questions.
     """
 
     farm: dict[int, float | None]
@@ -47,10 +50,16 @@ class Farm:
 class Loca:
     """Answer-location score; None without an answer of type span.
 
-    inside, outside: share of the span answers whose first and last token lie in
-    one sentence that is (is not) predicted relevant. The rest lies in a title or
-    across sentences. loca = inside / (1 + outside), which equals I / (A + O) on
-    the counts A = span_answers, I = inside_count, O = outside_count.
+    Attributes:
+        loca: inside / (1 + outside), which equals I / (A + O) on the counts A = `span_answers`, I =
+            `inside_count`, O = `outside_count`.
+        inside: Share of the span answers whose first and last token lie in one sentence that is predicted
+            relevant, from 0 to 1.
+        outside: The same for a sentence that is not predicted relevant. The rest lies in a title or across
+            sentences.
+        span_answers: Number of answers of type span.
+        inside_count: Number of those inside.
+        outside_count: Number of those outside.
     """
 
     loca: float | None
@@ -65,8 +74,13 @@ class Loca:
 class ErrorPropagation:
     """Share of exact matches with all gold facts predicted, and with none.
 
-    None if no prediction is of that kind. `all_facts` and `no_facts` count them
-    among `questions`.
+    Attributes:
+        em_all_facts: Share of exact matches among the predictions that hold all gold facts, from 0 to 1; None
+            if there is none.
+        em_no_facts: The same among those that hold no gold fact.
+        all_facts: Number of predictions that hold all gold facts.
+        no_facts: Number of predictions that hold none.
+        questions: Number of all questions.
     """
 
     em_all_facts: float | None
@@ -95,13 +109,19 @@ def removal_order(
             above `threshold`.
         threshold: In [0, 1].
 
+    Returns:
+        Facts (title, index), most relevant first.
+
     Raises:
-        ValueError: An entry is malformed, or a relevant fact has no probability.
+        ValueError: An entry is malformed, a relevant fact has no probability, or the threshold is not
+            from 0 to 1.
 
     Examples:
         >>> removal_order([("A", 0, 0.9), ("A", 1, 0.1), ("B", 0, 0.9)]).relevant
         [('B', 0), ('A', 0)]
     """
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"threshold must be from 0 to 1, not {threshold}")
     listed = [_parse_fact_probability(entry) for entry in fact_probability]
     listed.reverse()  # the sort is stable, so the later listed goes first on a tie
     listed.sort(key=lambda entry: -entry[1])
@@ -167,9 +187,18 @@ def farm(
         without_relevant: For each k the raw answers by question id, without up to k facts predicted relevant.
         without_irrelevant: The same without facts predicted irrelevant, for the same k.
 
+    Returns:
+        Scores from 0 to 1 for each k.
+
     Raises:
-        ValueError: The two sides have different k, or an answer is missing or too many.
+        ValueError: The two sides have different k, one is below 1, or an answer is missing or too many.
+
+    References:
+        1. Schuff, Adel and Vu (2020). F1 is Not Enough! Models and Evaluation Towards User-Centered
+           Explainable Question Answering. EMNLP.
     """
+    if wrong := [k for k in without_relevant if k < 1]:
+        raise ValueError(f"without_relevant: k must be at least 1, not {wrong[0]}")
     if without_relevant.keys() != without_irrelevant.keys():
         raise ValueError(
             f"without_relevant has k = {sorted(without_relevant)}, "
@@ -191,11 +220,19 @@ def loca(records: Iterable[tuple[str, Any, Any, Collection[Any]]]) -> Loca:
     """Compute the answer-location score [1, section 4.3].
 
     Args:
-        records: One (type, first fact, last fact, relevant facts) per question. The type is one of
-            `ANSWER_TYPES`; the two facts hold the answer's first and last token, None for a token of a title.
+        records: One (type, first fact, last fact, relevant facts) per question. The type is "span",
+            "yes", "no" or "label"; the two facts hold the answer's first and last token, None for a token of
+            a title.
+
+    Returns:
+        The score from 0 to 1, with its counts.
 
     Raises:
         ValueError: A type is unknown, or a fact is malformed.
+
+    References:
+        1. Schuff, Adel and Vu (2020). F1 is Not Enough! Models and Evaluation Towards User-Centered
+           Explainable Question Answering. EMNLP.
     """
     spans = inside = outside = 0
     for answer_type, first, last, relevant in records:
@@ -223,9 +260,16 @@ def error_propagation(records: Iterable[tuple[bool, Collection[Any], Collection[
         records: One (exact match, predicted facts, gold facts) per question; a fact is a (title, sentence
             index).
 
+    Returns:
+        Shares from 0 to 1, with their counts.
+
     Raises:
         ValueError: A question has no gold facts (such a prediction would hold all and none of them at once),
             or a fact is malformed.
+
+    References:
+        1. Schuff, Adel and Vu (2020). F1 is Not Enough! Models and Evaluation Towards User-Centered
+           Explainable Question Answering. EMNLP.
     """
     all_facts, no_facts, questions = [], [], 0
     for matched, predicted, gold in records:

@@ -27,7 +27,13 @@ _CLOSED_ANSWERS = (["yes"], ["no"], ["noanswer"])
 
 
 class F1(NamedTuple):
-    """Harmonic mean with its two parts, each in [0, 1]."""
+    """Harmonic mean with its two parts, each in [0, 1].
+
+    Attributes:
+        f1: Harmonic mean of precision and recall.
+        prec: Precision.
+        recall: Recall.
+    """
 
     f1: float
     prec: float
@@ -45,6 +51,9 @@ def normalise_answer(text: str) -> str:
 
     Args:
         text: Answer as it is written.
+
+    Returns:
+        The words, joined by single spaces.
 
     Examples:
         >>> normalise_answer("The  Eiffel Tower!")
@@ -67,6 +76,9 @@ def exact_match(gold: str, predicted: str) -> bool:
     Args:
         gold: Gold answer.
         predicted: Answer of the system.
+
+    Returns:
+        True if they are equal.
     """
     return _split_tokens(gold) == _split_tokens(predicted)
 
@@ -81,6 +93,9 @@ def answer_f1(gold: str, predicted: str) -> F1:
     Args:
         gold: Gold answer.
         predicted: Answer of the system.
+
+    Returns:
+        F1, precision and recall, each in [0, 1].
     """
     return _tokens_f1(_split_tokens(gold), _split_tokens(predicted))
 
@@ -107,6 +122,9 @@ def facts_f1(gold: Collection[Any], predicted: Collection[Any]) -> F1:
     Args:
         gold: Gold facts, each a (title, sentence index).
         predicted: Facts of the system in the same form; those of another shape match nothing.
+
+    Returns:
+        F1, precision and recall, each in [0, 1].
     """
     return _sets_f1(_normalise_facts(gold), _normalise_facts(predicted))
 
@@ -130,7 +148,8 @@ def score_question(
         facts: Facts of the system; None if it gave none: their four scores and the joint ones are then 0.
 
     Returns:
-        The scores in [0, 1], keyed as `KEYS`.
+        The scores in [0, 1]: `em`, `f1`, `prec` and `recall` of the answer; `sp_em`, `sp_f1`, `sp_prec` and
+        `sp_recall` of the facts; `joint_em`, `joint_f1`, `joint_prec` and `joint_recall` of both.
     """
     return dict(zip(KEYS, _compute_scores(gold_answer, gold_facts, answer, facts), strict=True))
 
@@ -165,7 +184,7 @@ def score(gold: Iterable[Mapping[str, Any]], predictions: Mapping[str, Any]) -> 
             joint one. Facts of another shape than [title, index] match nothing; `malformed_facts` lists them.
 
     Returns:
-        The means in [0, 1], keyed as `KEYS`.
+        The means in [0, 1], keyed as those of `score_question`.
 
     Raises:
         ValueError: There are no gold questions, or an entry is malformed; the message names entry and field.
@@ -196,7 +215,7 @@ def score_each(
             joint one. Facts of another shape than [title, index] match nothing; `malformed_facts` lists them.
 
     Yields:
-        ID, and the scores in [0, 1], keyed as `KEYS`.
+        ID, and the scores in [0, 1], keyed as those of `score_question`.
 
     Raises:
         ValueError: There are no gold questions, or an entry is malformed; the message names entry and field.

@@ -17,7 +17,7 @@ from .bootstrap import (
 )
 from .bootstrap_sums import Quantity, Tally, mean_tally, quantities
 from .bradley_terry import Strengths, fit_strengths
-from .correlations import Correlation, correlate, region_interval
+from .correlations import Correlation, Replicates, correlate, region_interval
 from .crossed import Block, CrossedTest, crossed_test
 from .effect_sizes import (
     cliffs_delta,
@@ -64,6 +64,7 @@ __all__ = [
     "Interval",
     "Quantity",
     "RankRelation",
+    "Replicates",
     "SignShares",
     "Strengths",
     "Tally",

@@ -11,11 +11,12 @@ References:
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import scipy
 
+from .arguments import check_choice, check_count, check_finite, check_level, read_values
 from .arrays import Array, split_into_chunks
 
 Method = Literal["percentile", "bca"]
@@ -87,11 +88,15 @@ def resample(
         Weights of one chunk; `replicates` in all.
 
     Raises:
-        ValueError: `items` is below 1.
+        ValueError: `items` is below 1, another number is negative, or `groups` are not one per condition.
     """
-    if items < 1:
-        raise ValueError(f"items must be at least 1, not {items}")
+    check_count(items, 1, "items")
+    check_count(replicates, 0, "replicates")
+    for people in participants:
+        check_count(people, 0, "participants")
     groups = range(len(participants)) if groups is None else groups
+    if len(groups) != len(participants):
+        raise ValueError(f"groups must have one entry per condition, {len(participants)}, not {len(groups)}")
     size = max(LEAST_AT_ONCE, CELLS_PER_CHUNK // max(1, sum(participants)))
     for rows in split_into_chunks(replicates, size):
         count = rows.stop - rows.start
@@ -122,7 +127,13 @@ def percentile_interval(replicates: Array, level: float = 0.95) -> tuple[float, 
     Returns:
         Lower and upper end, in the unit of the replicates; None when more than one replicate in twenty is
         undefined, because the rest would be a biased selection, or there is none.
+
+    Raises:
+        ValueError: `replicates` has another shape or an infinite value, or `level` does not lie between 0 and
+            1.
     """
+    check_level(level)
+    replicates = read_values(replicates, "replicates", "replicate")
     defined = replicates[~np.isnan(replicates)]
     if len(replicates) == 0 or len(defined) < 0.95 * len(replicates):
         return None
@@ -143,6 +154,12 @@ def widen_level(level: float, *units: int) -> float:
         *units: Size of the sample, or of the two samples whose difference it is;
             at least two in one of them.
 
+    Returns:
+        Level above the wanted one and below 1.
+
+    Raises:
+        ValueError: `level` does not lie between 0 and 1, there are no units, or none is above 1.
+
     References:
         1. Hesterberg (2015), The American Statistician 69, section 3.3.
 
@@ -152,6 +169,11 @@ def widen_level(level: float, *units: int) -> float:
         >>> round(widen_level(0.95, 10, 10), 3)
         0.973
     """
+    check_level(level)
+    for n in units:
+        check_count(n, 1, "units")
+    if max(units, default=0) < 2:
+        raise ValueError(f"units must be at least 2 in one sample, not {units}")
     freedom = sum(n - 1 for n in units)
     spread = sum(1 / n for n in units) / sum((n - 1) / n**2 for n in units)
     t = float(scipy.special.stdtrit(freedom, (1 + level) / 2))
@@ -191,7 +213,8 @@ def bootstrap_interval(
         because the rest would be a biased selection.
 
     Raises:
-        ValueError: `level` does not lie between 0 and 1.
+        ValueError: `level` does not lie between 0 and 1, `method` is unknown, an array has another shape or
+            an infinite value, `estimate` is not finite, or BCa lacks `left_out`.
 
     References:
         1. Efron (1987). Better bootstrap confidence intervals. JASA 82, section 2.
@@ -204,8 +227,8 @@ def bootstrap_interval(
         >>> bootstrap_interval(draws, 0.0, [np.array([1.0, 0, -1])]).method
         'bca'
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, not {level}")
+    check_choice(method, get_args(Method), "method")
+    check_finite(estimate, "estimate")
     plain = percentile_interval(replicates, level)
     if plain is None:
         return None
@@ -218,7 +241,7 @@ def bootstrap_interval(
         side = "above" if below == 0 else "below"
         reason = f"BCa is undefined: all bootstrap replicates lie {side} the estimate"
         return Interval(*plain, level, "percentile", reason)
-    acceleration = _compute_acceleration(left_out)
+    acceleration = _compute_acceleration([read_values(own, "left_out", "unit") for own in left_out])
     if isinstance(acceleration, str):
         return Interval(*plain, level, "percentile", acceleration)
     shares = _compute_bca_shares(float(scipy.special.ndtri(below)), acceleration, level)
@@ -239,7 +262,11 @@ def leave_one_out_means(values: Array) -> Array:
 
     Returns:
         Shape (n,), NaN where no value would be left.
+
+    Raises:
+        ValueError: `values` has another shape or an infinite value.
     """
+    values = read_values(values, "values", "unit")
     defined = ~np.isnan(values)
     rest = np.count_nonzero(defined) - defined
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -248,6 +275,8 @@ def leave_one_out_means(values: Array) -> Array:
 
 def _compute_acceleration(left_out: Sequence[Array]) -> float | str:
     """Compute the acceleration, or return why it is undefined."""
+    if not any(map(len, left_out)):
+        raise ValueError("left_out must have a value per unit for a BCa interval, and has none")
     influence = np.concatenate([(len(v) - 1) / len(v) * (v.mean() - v) for v in left_out if len(v)])
     if np.isnan(influence).any():
         return "BCa is undefined: without some participant or item there is no value"

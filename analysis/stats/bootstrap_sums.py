@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .arguments import check_level, check_resamples, read_values
 from .arrays import Array, ratio, split_into_chunks
 from .bootstrap import Interval, bootstrap_interval, resample
 
@@ -47,9 +48,13 @@ class Tally:
 class Quantity:
     """A statistic with its uncertainty.
 
-    value: None if undefined; `reason` then says why. interval: from a bootstrap over units, None if
-    not asked for, for fewer than two units, or if more than one replicate in twenty is undefined.
-    replicates: shape (resamples,), NaN where undefined.
+    Attributes:
+        value: None if undefined; `reason` then says why.
+        n: Number of cases.
+        interval: From a bootstrap over units; None if not asked for, for fewer than two units, or if more
+            than one replicate in twenty is undefined.
+        replicates: Shape (resamples,), NaN where undefined.
+        reason: Why the statistic is undefined; empty otherwise.
     """
 
     value: float | None
@@ -78,8 +83,11 @@ def mean_tally(values: ArrayLike, reason: str = "no unit has a value") -> Tally:
 
     Returns:
         Sums of shape (units, 2): the value and 1, both 0 for a unit without a value.
+
+    Raises:
+        ValueError: `values` has another shape or an infinite value.
     """
-    values = np.asarray(values, dtype=float)
+    values = read_values(values, "values", "unit")
     defined = ~np.isnan(values)
     sums = np.stack([np.where(defined, values, 0.0), defined], axis=1)
     return Tally(sums, compute_mean, int(defined.sum()), reason)
@@ -104,13 +112,15 @@ def quantities(
         The quantity of each key, in the order of `tallies`.
 
     Raises:
-        ValueError: The numbers of units differ, or `resamples` lacks an `rng`.
+        ValueError: The numbers of units differ, sums have another shape than units × columns, `resamples` is
+            negative or lacks an `rng`, or `level` does not lie between 0 and 1.
 
     Examples:
         >>> tallies = {"mean": mean_tally([1.0, 2.0, 3.0])}
         >>> quantities(tallies)["mean"].value
         2.0
     """
+    check_level(level)
     units = _quantities_iv(tallies, rng, resamples)
     draws = dict.fromkeys(tallies, np.zeros(0))
     if resamples and rng and units:
@@ -119,11 +129,12 @@ def quantities(
 
 
 def _quantities_iv(tallies: Mapping[Key, Tally], rng: np.random.Generator | None, resamples: int) -> int:
+    for key, tally in tallies.items():
+        read_values(tally.sums, f"the sums of {key!r}", "unit", "column")
     sizes = {len(tally.sums) for tally in tallies.values()}
     if len(sizes) > 1:
         raise ValueError(f"tallies must be over the same units, not over {sorted(sizes)}")
-    if resamples < 0 or (resamples and rng is None):
-        raise ValueError("resamples must be 0, or positive with an rng")
+    check_resamples(resamples, rng)
     return sizes.pop() if sizes else 0
 
 

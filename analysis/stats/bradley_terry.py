@@ -5,10 +5,7 @@ strengths. Davidson's adds ties, whose chance grows with the geometric mean of t
 tie both are the same.
 
 References:
-    1. Bradley and Terry (1952). Rank analysis of incomplete block designs. Biometrika 39.
-    2. Davidson (1970). On extending the Bradley-Terry model to accommodate ties in paired comparison
-       experiments. Journal of the American Statistical Association 65: the likelihood, its section 2.
-    3. Ford (1957). Solution of a ranking problem from binary comparisons: when the estimate exists.
+    1. Ford (1957). Solution of a ranking problem from binary comparisons: when the estimate exists.
 """
 
 from dataclasses import dataclass
@@ -16,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .arguments import check_count, check_level, read_values
 from .arrays import Array
 from .bootstrap import percentile_interval, widen_level
 
@@ -54,6 +52,8 @@ def fit_strengths(
 ) -> Strengths:
     """Estimate strengths by maximum likelihood, resampling participants.
 
+    The model is that of Bradley and Terry [1], with Davidson's ties [2].
+
     Args:
         wins: participants × k × k; how often the participant preferred the first (row) to the second.
         ties: participants × k × k, symmetric; how often they called the two alike.
@@ -61,8 +61,17 @@ def fit_strengths(
         resamples: Bootstrap replicates of participants; 0 gives no intervals.
         level: Of the percentile intervals, which are widened for few participants.
 
+    Returns:
+        Log strengths with their intervals; NaN, with the reason, where the answers put no bound on them.
+
     Raises:
-        ValueError: The counts have other shapes, are negative, or the ties are not symmetric.
+        ValueError: The counts have other shapes, are negative or NaN, or compare an alternative with itself,
+            the ties are not symmetric, or `resamples` or `level` is out of range.
+
+    References:
+        1. Bradley and Terry (1952). Rank analysis of incomplete block designs. Biometrika 39.
+        2. Davidson (1970). On extending the Bradley-Terry model to accommodate ties in paired comparison
+           experiments. Journal of the American Statistical Association 65: the likelihood, its section 2.
 
     Examples:
         >>> wins = [[[0, 3], [1, 0]]]
@@ -70,8 +79,9 @@ def fit_strengths(
         >>> round(float(np.exp(found.logs[0] - found.logs[1])), 6)
         3.0
     """
-    w, t = np.asarray(wins, dtype=float), np.asarray(ties, dtype=float)
-    _check(w, t)
+    w, t = _strengths_iv(wins, ties)
+    check_count(resamples, 0, "resamples")
+    check_level(level)
     total_wins, total_ties = w.sum(axis=0, keepdims=True), t.sum(axis=0, keepdims=True)
     logs, nu = _maximise(total_wins, total_ties)
     people = len(w)
@@ -89,13 +99,22 @@ def fit_strengths(
     return Strengths(logs[0], float(nu[0]), tuple(intervals), reason, replicates)
 
 
-def _check(wins: Array, ties: Array) -> None:
-    if wins.ndim != 3 or wins.shape[1] != wins.shape[2] or wins.shape != ties.shape or len(wins) == 0:
-        raise ValueError("wins and ties must both be participants × alternatives × alternatives")
-    if not ((wins >= 0).all() and (ties >= 0).all()):
-        raise ValueError("wins and ties must not be negative")
-    if (ties != ties.transpose(0, 2, 1)).any():
+def _strengths_iv(wins: ArrayLike, ties: ArrayLike) -> tuple[Array, Array]:
+    axes = ("participant", "alternative", "alternative")
+    w, t = read_values(wins, "wins", *axes), read_values(ties, "ties", *axes)
+    if w.shape != t.shape or w.shape[1] != w.shape[2] or w.shape[0] < 1 or w.shape[1] < 2:
+        raise ValueError(
+            "wins and ties must both be participants × alternatives × alternatives, at least one participant "
+            f"and two alternatives, not {w.shape} and {t.shape}"
+        )
+    for name, counts in (("wins", w), ("ties", t)):
+        if not (counts >= 0).all():
+            raise ValueError(f"{name} must not be negative or NaN, as {counts[~(counts >= 0)][0]} is")
+    if (t != t.transpose(0, 2, 1)).any():
         raise ValueError("ties must be symmetric")
+    if np.diagonal(w + t, axis1=1, axis2=2).any():
+        raise ValueError("wins and ties must be 0 where an alternative meets itself")
+    return w, t
 
 
 def _maximise(wins: Array, ties: Array) -> tuple[Array, Array]:

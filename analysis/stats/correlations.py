@@ -2,8 +2,6 @@
 
 References:
     1. Schuff et al. (2020), appendix H.
-    2. Kendall (1945). The treatment of ties in ranking problems (tau-b).
-    3. Phipson and Smyth (2010). Permutation p-values should never be zero.
 """
 
 import math
@@ -17,15 +15,17 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from .arguments import check_choice, read_values
 from .arrays import Array
-from .rank_agreement import check_paired_values, compute_pair_signs, settle_ties
+from .rank_agreement import check_model_rows, check_paired_values, compute_pair_signs, settle_ties
 
 Coefficient = Literal["pearson", "spearman", "kendall"]
 COEFFICIENTS: tuple[Coefficient, ...] = ("pearson", "spearman", "kendall")
 LEAST_SYSTEMS = 2  # with two, every coefficient is +1 or -1 and only says which system is ahead
-LEAST_FOR_P = 6
+LEAST_FOR_P = 6  # systems: of fewer, hardly any order is extreme enough for a small p
 MOST_FOR_ENUMERATION = 8  # 8! = 40,320 orders
 SAMPLED_ORDERS = 19_999
+REPLICATES = ("replicate", "system")  # the axes of replicates
 REMEMBERED_VALUES = 128  # of rows that are transformed once; replicates have more
 
 
@@ -33,11 +33,17 @@ REMEMBERED_VALUES = 128  # of rows that are transformed once; replicates have mo
 class Correlation:
     """A correlation coefficient over n systems.
 
-    value: None if undefined; `reason` then says why. interval: 95 %, see `region_interval`.
-    positive: share of the replicates with a coefficient above 0, the direction probability.
-    p: two-sided, from permutations of the systems, None for fewer than `LEAST_FOR_P` systems.
-    p_method: "exact" for all orders, "sampled" for random ones with the +1 correction.
-    smallest_p: the smallest p that n systems without ties could ever reach.
+    Attributes:
+        coefficient: "pearson", "spearman" or "kendall".
+        n: Number of systems.
+        value: From -1 to 1; None if undefined, `reason` then says why.
+        interval: 95 %, see `region_interval`; None without replicates, or if too many are undefined.
+        positive: Share of the replicates with a coefficient above 0, the direction probability.
+        p: Two-sided, from permutations of the systems; None for fewer than 6 systems.
+        p_method: "exact" for all orders (up to 8 systems), "sampled" for random ones with the +1 correction,
+            "" without p.
+        smallest_p: The smallest p that n systems without ties could ever reach.
+        reason: Why the coefficient is undefined; empty otherwise.
     """
 
     coefficient: Coefficient
@@ -81,28 +87,50 @@ def correlate_rows(coefficient: Coefficient, x: Rows, y: Rows) -> Array:
 class Replicates(Rows):
     """Bootstrap replicates of a human measure, for all its correlations.
 
-    human: The measure itself, shape (n,). values: Replicates × n.
+    Args:
+        human: The measure itself, one value per system, shape (n,).
+        replicates: The measure in each bootstrap replicate, replicates × n, NaN where undefined.
+
+    Attributes:
+        human: As given.
+        values: The replicates.
+
+    Raises:
+        ValueError: The shapes do not fit together, or a value is infinite.
     """
 
-    def __init__(self, human: Array, values: Array) -> None:
+    def __init__(self, human: ArrayLike, replicates: ArrayLike) -> None:
+        self.human = read_values(human, "human", "system")
+        values = read_values(replicates, "replicates", *REPLICATES)
+        if values.shape[1] != len(self.human):
+            raise ValueError(
+                f"replicates must have the {len(self.human)} systems of human, not shape {values.shape}"
+            )
         super().__init__(values)
-        self.human = human
         self._pulled: tuple[bytes, Rows] | None = None
 
     @cached_property
     def region(self) -> "Region | None":
         """The confidence region.
 
-        None if more than one replicate in twenty is constant or undefined.
+        None if more than one replicate in twenty is constant or undefined, or fewer than two are left.
         """
         centred = self.transform_for("pearson")
         defined = (centred != 0).any(axis=1) & ~np.isnan(centred).any(axis=1)
-        if not len(defined) or defined.mean() < 0.95:
+        if defined.sum() < 2 or defined.mean() < 0.95:
             return None
         return Region.from_replicates(self.human, self.values[defined])
 
     def pull_points(self, region: "Region", model: Array) -> Rows:
-        """Return `Region.pull_points`, kept for the next coefficient of a score."""
+        """Return `Region.pull_points`, kept for the next coefficient of a score.
+
+        Args:
+            region: The confidence region.
+            model: The model score, shape (n,).
+
+        Returns:
+            Points in the region, points × n.
+        """
         key = model.tobytes()
         if self._pulled is None or self._pulled[0] != key:
             self._pulled = key, Rows(region.pull_points(model))
@@ -163,8 +191,8 @@ def correlate(
     model: ArrayLike,
     coefficient: Coefficient,
     *,
-    replicates: Array | Replicates | None = None,
-    model_replicates: Array | Rows | None = None,
+    replicates: ArrayLike | Replicates | None = None,
+    model_replicates: ArrayLike | Rows | None = None,
     rng: np.random.Generator | None = None,
 ) -> Correlation:
     """Correlate a human measure with a model score over n systems.
@@ -172,25 +200,31 @@ def correlate(
     Args:
         human: One finite value per system, shape (n,), n >= 2.
         model: The same systems' scores, shape (n,).
-        coefficient: "pearson", "spearman" or "kendall".
+        coefficient: "pearson", "spearman" or "kendall" (tau-b [1]).
         replicates: The human measure in each bootstrap replicate, replicates × n,
             for the confidence interval. Scores stay fixed there: they come from a
             data set far larger than the study. `Replicates` of this measure share
             what its correlations with other scores need, too.
-        model_replicates: The score in each of these replicates, for the direction
-            probability; without it the score is as it is there too.
-        rng: Needed above `MOST_FOR_ENUMERATION` systems, to sample orders.
+        model_replicates: The score in each of these replicates, or in a single row,
+            for the direction probability; without it the score is as it is there too.
+        rng: Needed above 8 systems, to sample orders.
 
     Returns:
-        The coefficient with a two-sided permutation p from `LEAST_FOR_P` systems.
+        The coefficient, with a two-sided permutation p from 6 systems on: of all orders up to 8 systems, then
+        of random ones, and never 0 [2].
 
     Raises:
-        ValueError: The values do not pair, or an `rng` is missing.
+        ValueError: The values or replicates do not pair, the coefficient is unknown, or an `rng` is missing.
+
+    References:
+        1. Kendall (1945). The treatment of ties in ranking problems.
+        2. Phipson and Smyth (2010). Permutation p-values should never be zero.
 
     Examples:
         >>> correlate([1, 2, 3], [1, 2, 4], "spearman").value
         1.0
     """
+    check_choice(coefficient, COEFFICIENTS, "coefficient")
     x, y = check_paired_values(human, model)
     n = len(x)
     measure, score = Rows(x[None]), Rows(y[None])
@@ -202,10 +236,8 @@ def correlate(
     if replicates is not None:
         people = replicates if isinstance(replicates, Replicates) else Replicates(x, replicates)
         interval = region_interval(people, y, coefficient)
-        drawn = score if model_replicates is None else model_replicates
-        positive = _compute_positive_share(
-            correlate_rows(coefficient, people, drawn if isinstance(drawn, Rows) else Rows(drawn))
-        )
+        drawn = _read_drawn_scores(model_replicates, people) if model_replicates is not None else score
+        positive = _compute_positive_share(correlate_rows(coefficient, people, drawn))
     least = compute_smallest_p(n, coefficient)
     if n < LEAST_FOR_P:
         return Correlation(coefficient, n, value, interval, positive, smallest_p=least)
@@ -214,7 +246,7 @@ def correlate(
 
 
 def region_interval(
-    replicates: Replicates, model: Array, coefficient: Coefficient
+    replicates: Replicates, model: ArrayLike, coefficient: Coefficient
 ) -> tuple[float, float] | None:
     """Bound a correlation by a 95 % confidence region of the human measures.
 
@@ -235,11 +267,19 @@ def region_interval(
         Smallest and largest coefficient; None when more than one replicate in
         twenty is undefined.
 
+    Raises:
+        ValueError: The coefficient is unknown, or `model` has another shape than the measure, is not finite,
+            or is the same for all systems.
+
     References:
         1. Yeh and Singh (1997). Balanced confidence regions based on Tukey's depth
            and the bootstrap.
         2. Scheffé (1953). A method for judging all contrasts.
     """
+    check_choice(coefficient, COEFFICIENTS, "coefficient")
+    model = check_paired_values(replicates.human, model)[1]
+    if _is_constant(model[None]).all():
+        raise ValueError(f"model must not be the same for all systems, {model[0]}")
     region, score = replicates.region, Rows(model[None])
     if region is None:
         return None
@@ -288,6 +328,12 @@ STATISTICS: dict[Coefficient, Callable[[Array, Array], Array]] = {
     "spearman": spearman,
     "kendall": kendall,
 }
+
+
+def _read_drawn_scores(values: ArrayLike | Rows, people: Replicates) -> Rows:
+    drawn = values if isinstance(values, Rows) else Rows(read_values(values, "model_replicates", *REPLICATES))
+    check_model_rows(people.values, drawn.values, "model_replicates")
+    return drawn
 
 
 def _compute_positive_share(values: Array) -> float | None:

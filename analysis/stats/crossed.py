@@ -3,18 +3,6 @@
 Other participants and other items would have given other means. The variance of
 the means is that over participants plus that over items, less the residual,
 which is in both. Without the items' part it is the test of these items.
-
-References:
-    1. Cornfield and Tukey (1956). Average values of mean squares in factorials.
-       Annals of Mathematical Statistics 27.
-    2. Clark (1973). The language-as-fixed-effect fallacy. J. Verbal Learning and
-       Verbal Behavior 12: quasi-F over participants and items.
-    3. Satterthwaite (1946). An approximate distribution of estimates of variance
-       components. Biometrics Bulletin 2.
-    4. Brunner, Dette and Munk (1997). Box-type approximations in nonparametric
-       factorial designs. JASA 92: traces for unlike variances.
-    5. Efron and Stein (1981). The jackknife estimate of variance. Annals of
-       Statistics 9: influence of an item on any statistic.
 """
 
 from collections.abc import Sequence
@@ -24,6 +12,7 @@ from math import sqrt
 import numpy as np
 import scipy
 
+from .arguments import check_finite, check_level
 from .arrays import Array
 from .effect_sizes import keep_positive
 from .results import LEAST
@@ -40,7 +29,11 @@ class Block:
         values: Participants × conditions, all defined.
         influence: Participants × conditions × items: (items − 1) times what the
             value changes by when the item is left out, 0 for an item that was not
-            shown. For a mean of all items it is the trial less the mean.
+            shown [1]. For a mean of all items it is the trial less the mean.
+
+    References:
+        1. Efron and Stein (1981). The jackknife estimate of variance. Annals of
+           Statistics 9: influence of an item on any statistic.
     """
 
     values: Array
@@ -51,9 +44,13 @@ class Block:
 class CrossedTest:
     """Means of conditions with the F test that they are alike.
 
-    means: one per condition, blocks in order. variance: of the difference of two
-    conditions; on average over the pairs if there are more. f: distributed with
-    `freedom` if the conditions are alike. reason: why there is no test.
+    Attributes:
+        means: One per condition, shape (conditions,), blocks in order.
+        variance: Of the difference of two conditions; on average over the pairs if there are more.
+        f: F, distributed with `freedom` if the conditions are alike.
+        freedom: Degrees of freedom of numerator and denominator.
+        p: Of the hypothesis that all conditions are alike; None without a test.
+        reason: Why there is no test; empty otherwise.
     """
 
     means: Array
@@ -75,8 +72,12 @@ class CrossedTest:
             level: Of the confidence interval.
 
         Returns:
-            Lower and upper end, in the unit of the means.
+            Lower and upper end, in the unit of the means; NaN without a test.
+
+        Raises:
+            ValueError: `level` does not lie between 0 and 1.
         """
+        check_level(level)
         half = float(scipy.stats.t.ppf((1 + level) / 2, self.freedom[1])) * sqrt(self.variance)
         return self.estimate - half, self.estimate + half
 
@@ -86,7 +87,14 @@ class CrossedTest:
         Args:
             bound: A difference, in the unit of the means.
             above: True asks if the difference lies above the bound, False if it lies below.
+
+        Returns:
+            p of the t test, above 0; NaN without a test.
+
+        Raises:
+            ValueError: `bound` is not finite.
         """
+        check_finite(bound, "bound")
         t = (self.estimate - bound) / sqrt(self.variance) * (1 if above else -1)
         return keep_positive(float(scipy.stats.t.sf(t, self.freedom[1])))
 
@@ -109,7 +117,22 @@ def crossed_test(blocks: Sequence[Block], *, items: bool) -> CrossedTest:
     Returns:
         The test; refused for fewer than two participants in a block, fewer than two
         items if they are a sample, and without any variation.
+
+    Raises:
+        ValueError: There are fewer than two conditions, the shapes of a block do not fit together, the blocks
+            have different items, or a value is not finite.
+
+    References:
+        1. Cornfield and Tukey (1956). Average values of mean squares in factorials.
+           Annals of Mathematical Statistics 27.
+        2. Clark (1973). The language-as-fixed-effect fallacy. J. Verbal Learning and
+           Verbal Behavior 12: quasi-F over participants and items.
+        3. Satterthwaite (1946). An approximate distribution of estimates of variance
+           components. Biometrics Bulletin 2.
+        4. Brunner, Dette and Munk (1997). Box-type approximations in nonparametric
+           factorial designs. JASA 92: traces for unlike variances.
     """
+    _check_blocks(blocks)
     few = min(len(block.values) for block in blocks)
     if few < LEAST:
         reason = f"each condition needs at least {LEAST} participants with a defined value; there are {few}"
@@ -127,6 +150,22 @@ def crossed_test(blocks: Sequence[Block], *, items: bool) -> CrossedTest:
     f = float(((means - means.mean()) ** 2).sum()) / total
     p = keep_positive(float(scipy.stats.f.sf(f, upper, total**2 / spread)))
     return CrossedTest(means, 2 * total / (len(means) - 1), f, (upper, total**2 / spread), p)
+
+
+def _check_blocks(blocks: Sequence[Block]) -> None:
+    for block in blocks:
+        shapes = f"{block.values.shape} and {block.influence.shape}"
+        if block.values.ndim != 2 or block.influence.shape[:-1] != block.values.shape:
+            raise ValueError(
+                "a block must have values of participants × conditions and influence of participants × "
+                f"conditions × items, not {shapes}"
+            )
+        if not (np.isfinite(block.values).all() and np.isfinite(block.influence).all()):
+            raise ValueError("a block holds a value or an influence that is not finite")
+    if (conditions := sum(block.values.shape[1] for block in blocks)) < 2:
+        raise ValueError(f"blocks must hold at least 2 conditions in all, not {conditions}")
+    if len(items := {block.influence.shape[-1] for block in blocks}) > 1:
+        raise ValueError(f"blocks must be over the same items, not {sorted(items)} items")
 
 
 @dataclass(frozen=True)

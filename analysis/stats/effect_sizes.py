@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from .arguments import check_level
 from .arrays import Array
 from .results import (
     EQUAL_SPREAD,
@@ -18,7 +19,6 @@ from .results import (
     ORDER_ONLY,
     SAME_ITEMS,
     Finding,
-    check_level,
     explain_constant,
     explain_too_few,
     select_defined_values,

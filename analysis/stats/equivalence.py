@@ -2,10 +2,6 @@
 
 "No significant difference" is no evidence of no difference; two one-sided
 tests are the way to claim it.
-
-References:
-    1. Schuirmann (1987). A comparison of the two one-sided tests procedure and
-       the power approach. J. Pharmacokinetics and Biopharmaceutics 15.
 """
 
 from dataclasses import dataclass, replace
@@ -16,6 +12,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from .arguments import check_level
 from .arrays import Array
 from .effect_sizes import keep_positive, welch_test
 from .paired import complete_pairs, explain_unchanged
@@ -24,7 +21,6 @@ from .results import (
     NORMAL_MEANS,
     SAME_ITEMS,
     Finding,
-    check_level,
     explain_constant,
     explain_too_few,
     select_defined_values,
@@ -71,7 +67,7 @@ def equivalence(
     ratio: bool = False,
     paired: bool = False,
 ) -> Equivalence:
-    """Test equivalence within a margin by two one-sided tests.
+    """Test equivalence within a margin by two one-sided tests [1].
 
     The two p are those of t = (difference − lower)/s above, and (difference −
     upper)/s below, with Welch's s and degrees of freedom, which the interval has too.
@@ -94,6 +90,10 @@ def equivalence(
     Raises:
         ValueError: The margin lies on one side of no difference, or an argument
             is malformed.
+
+    References:
+        1. Schuirmann (1987). A comparison of the two one-sided tests procedure and the power approach. J.
+           Pharmacokinetics and Biopharmaceutics 15.
 
     Examples:
         >>> equivalence([1, 2, 3, 4], [1, 2, 3, 4.2], (-3, 3)).equivalent
@@ -135,6 +135,8 @@ def equivalence(
 
 def check_margin(margin: tuple[float, float], *, ratio: bool) -> None:
     """Raise ValueError for bounds on one side of no difference."""
+    if len(margin) != 2 or not np.isfinite(margin).all():
+        raise ValueError(f"margin must be two finite numbers, lower and upper bound, not {margin}")
     lower, upper = margin
     if ratio and not 0 < lower < 1 < upper:
         raise ValueError(f"margin of a ratio must be 0 < lower < 1 < upper, not {lower:g} to {upper:g}")

@@ -12,6 +12,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from .arguments import check_count, check_level, read_values
 from .arrays import Array, split_into_chunks
 from .effect_sizes import keep_positive
 from .permutation import CELLS_PER_CHUNK, MOST_FOR_ENUMERATION, NO_BOUND, find_accepted_interval
@@ -21,7 +22,6 @@ from .results import (
     ORDER_ONLY,
     SAME_ITEMS,
     Finding,
-    check_level,
     explain_constant,
     is_constant,
 )
@@ -42,13 +42,12 @@ def complete_pairs(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]:
 
     Raises ValueError for other shapes than one value per participant in both, and for infinite values.
     """
-    before, after = (np.asarray(values, dtype=float) for values in (first, second))
-    if before.ndim != 1 or before.shape != after.shape:
+    before, after = read_values(first, "first", "participant"), read_values(second, "second", "participant")
+    if len(before) != len(after):
         raise ValueError(
-            f"first and second must have one value per participant each, not {before.shape}, {after.shape}"
+            "first and second must have one value per participant each, "
+            f"not {len(before)} and {len(after)} values"
         )
-    if np.isinf(before).any() or np.isinf(after).any():
-        raise ValueError("first or second holds an infinite value")
     both = ~np.isnan(before) & ~np.isnan(after)
     return before[both], after[both]
 
@@ -77,7 +76,7 @@ def sign_flip_test(
 
     A swap turns the sign of a participant's change. The statistic is the mean
     change; over swaps, t of the changes orders them alike. All swaps are taken if
-    there are at most `MOST_FOR_ENUMERATION` (15 participants), otherwise
+    there are at most 50,000 (15 participants), otherwise
     `permutations` random ones. p, two-sided, is the share of swaps with a mean at
     least as far from 0 [1]; of random ones (b + 1)/(m + 1) [2]. The confidence
     interval holds the mean changes that the same swaps do not reject [1].
@@ -106,8 +105,7 @@ def sign_flip_test(
         0.125
     """
     check_level(level)
-    if permutations < 1:
-        raise ValueError(f"permutations must be at least 1, not {permutations}")
+    check_count(permutations, 1, "permutations")
     before, after = complete_pairs(first, second)
     change = after - before
     n = len(change)

@@ -1,13 +1,4 @@
-"""Permutation test and its interval: participants swap conditions.
-
-References:
-    1. Phipson and Smyth (2010): p from random permutations is
-       (b + 1)/(m + 1), never 0.
-    2. Janssen (1997); Chung and Romano (2013): the standardised difference
-       keeps its level when spreads differ.
-    3. Lehmann and Romano (2005), section 3.5: an interval holds the values
-       that its test does not reject.
-"""
+"""Permutation test and its interval: participants swap conditions."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -18,13 +9,13 @@ from math import comb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .arguments import check_count, check_level
 from .arrays import Array, split_into_chunks
 from .results import (
     EXCHANGEABLE,
     INDEPENDENT,
     SAME_ITEMS,
     Finding,
-    check_level,
     explain_constant,
     explain_too_few,
     select_defined_values,
@@ -46,15 +37,15 @@ def permutation_test(
 ) -> Finding:
     """Test whether the condition changes the participants' values.
 
-    The statistic is Welch's t, the difference of means over its standard error.
+    The statistic is Welch's t, the difference of means over its standard error,
+    which keeps its level when spreads differ [2].
     All splits of the participants are taken if there are at most
-    `MOST_FOR_ENUMERATION`, otherwise `permutations` random ones. p, two-sided, is
+    50,000, otherwise `permutations` random ones. p, two-sided, is
     the share of splits with |t| at least as large as the observed one; of random
-    ones (b + 1)/(m + 1).
+    ones (b + 1)/(m + 1), never 0 [1].
 
     The confidence interval holds the shifts of the second condition that the same
-    splits do not reject (`find_accepted_interval`), so it excludes 0 exactly if p is at
-    most 1 − `level`.
+    splits do not reject [3], so it excludes 0 exactly if p is at most 1 − `level`.
 
     Args:
         first: One value per participant, NaN where undefined.
@@ -71,13 +62,17 @@ def permutation_test(
     Raises:
         ValueError: An argument is malformed.
 
+    References:
+        1. Phipson and Smyth (2010). Permutation p-values should never be zero.
+        2. Janssen (1997); Chung and Romano (2013): tests of standardised differences.
+        3. Lehmann and Romano (2005). Testing Statistical Hypotheses, section 3.5.
+
     Examples:
         >>> permutation_test([1, 2, 3], [4, 5, 6], rng=np.random.default_rng(1)).p
         0.1
     """
     check_level(level)
-    if permutations < 1:
-        raise ValueError(f"permutations must be at least 1, not {permutations}")
+    check_count(permutations, 1, "permutations")
     groups = select_defined_values(first, second)
     sizes = (len(groups[0]), len(groups[1]))
     exact = comb(sum(sizes), sizes[1]) <= MOST_FOR_ENUMERATION

@@ -4,16 +4,20 @@ References:
     1. Schuff et al. (2020), section 6.6 and the table of rank relations.
 """
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .arguments import check_choice, read_values
 from .arrays import Array
 
 TIE = 1e-12  # values this near, relative to the largest, are ties: another order of summing may do that
 
 Direction = Literal["higher", "lower"] | None
+DIRECTIONS: tuple[Direction, ...] = ("higher", "lower", None)
+Sign = Literal["+", "-", ""]
+SIGNS: tuple[Sign, ...] = get_args(Sign)
 
 
 class RankRelation(NamedTuple):
@@ -25,7 +29,7 @@ class RankRelation(NamedTuple):
         tied: True if either side has two equal values; the sign is then "".
     """
 
-    sign: Literal["+", "-", ""]
+    sign: Sign
     tied: bool
 
 
@@ -35,6 +39,9 @@ def rank_relation(human: ArrayLike, model: ArrayLike) -> RankRelation:
     Args:
         human: One finite value per system, shape (n,), n at least 2.
         model: The same systems' values on the other side.
+
+    Returns:
+        The sign of the relation, and whether there are ties.
 
     Raises:
         ValueError: The shapes differ or are others, there are fewer than two systems, or a value is not
@@ -69,7 +76,14 @@ class SignShares(NamedTuple):
 
         Args:
             sign: As in `RankRelation`: "+", "-" or "".
+
+        Returns:
+            From 0 to 1.
+
+        Raises:
+            ValueError: The sign is not one of these.
         """
+        check_choice(sign, SIGNS, "sign")
         return {"+": self.same, "-": self.reversed}.get(sign)
 
 
@@ -80,14 +94,37 @@ def sign_shares(human: Array, model: Array) -> SignShares:
     err on the low side.
 
     Args:
-        human: Replicates × n.
+        human: Replicates × n systems, n at least 2; NaN where undefined.
         model: Replicates × n, or a single row of values that were not resampled.
+
+    Returns:
+        Shares of the replicates, from 0 to 1.
+
+    Raises:
+        ValueError: The shapes do not fit together, there is no replicate, there are fewer than two systems,
+            or a value is infinite.
 
     Examples:
         >>> sign_shares(np.array([[1, 2], [2, 1], [1, 1.0]]), np.array([[5, 6.0]]))
         SignShares(same=0.3333333333333333, reversed=0.3333333333333333)
     """
+    human, model = (
+        read_values(values, name, "replicate", "system")
+        for name, values in (("human", human), ("model", model))
+    )
+    if human.shape[0] < 1 or human.shape[1] < 2:
+        raise ValueError(f"human must have at least 1 replicate of 2 systems, not shape {human.shape}")
+    check_model_rows(human, model, "model")
     return compare_pair_signs(compute_pair_signs(human), compute_pair_signs(model))
+
+
+def check_model_rows(human: Array, model: Array, name: str) -> None:
+    """Raise ValueError for rows other than one per replicate, or a single one."""
+    if model.shape not in (human.shape, (1, human.shape[1])):
+        raise ValueError(
+            f"{name} must have the shape of the human measure's replicates, {human.shape}, or a single row, "
+            f"not shape {model.shape}"
+        )
 
 
 def compare_pair_signs(human: Array, model: Array) -> SignShares:
@@ -109,10 +146,16 @@ def desirability(
     Returns:
         "" if the sign is blank or either side has no wanted direction.
 
+    Raises:
+        ValueError: The sign or a direction is not one of these.
+
     Examples:
         >>> desirability("+", human_wanted="lower", model_wanted="higher")
         'undesirable'
     """
+    check_choice(sign, SIGNS, "sign")
+    check_choice(human_wanted, DIRECTIONS, "human_wanted")
+    check_choice(model_wanted, DIRECTIONS, "model_wanted")
     if not sign or human_wanted is None or model_wanted is None:
         return ""
     good = (sign == "+") == (human_wanted == model_wanted)
@@ -121,11 +164,9 @@ def desirability(
 
 def check_paired_values(human: ArrayLike, model: ArrayLike) -> tuple[Array, Array]:
     """Return both sides as arrays; ValueError if they do not pair."""
-    x, y = np.asarray(human, dtype=float), np.asarray(model, dtype=float)
+    x, y = read_values(human, "human", "system"), read_values(model, "model", "system")
     for name, values in (("human", x), ("model", y)):
-        if values.ndim != 1:
-            raise ValueError(f"{name} must have one value per system, not shape {values.shape}")
-        if not np.isfinite(values).all():
+        if np.isnan(values).any():
             raise ValueError(f"{name} holds a value that is not finite")
     if len(x) != len(y):
         raise ValueError(f"human has {len(x)} systems, model has {len(y)}")

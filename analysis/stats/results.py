@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .arguments import read_values
 from .arrays import Array
 
 INDEPENDENT = "Participants answered independently of each other."
@@ -94,21 +95,8 @@ def select_defined_values(first: ArrayLike, second: ArrayLike) -> tuple[Array, A
 
     Raises ValueError for another shape than one value per participant, and for infinite values.
     """
-    groups = []
-    for name, values in (("first", first), ("second", second)):
-        array = np.asarray(values, dtype=float)
-        if array.ndim != 1:
-            raise ValueError(f"{name} must have one value per participant, not shape {array.shape}")
-        if np.isinf(array).any():
-            raise ValueError(f"{name} holds an infinite value")
-        groups.append(array[~np.isnan(array)])
-    return groups[0], groups[1]
-
-
-def check_level(level: float, name: str = "level") -> None:
-    """Raise ValueError for a level or alpha that does not lie between 0 and 1."""
-    if not 0 < level < 1:
-        raise ValueError(f"{name} must lie between 0 and 1, not {level}")
+    before, after = read_values(first, "first", "participant"), read_values(second, "second", "participant")
+    return before[~np.isnan(before)], after[~np.isnan(after)]
 
 
 def explain_too_few(groups: Sequence[Array]) -> str:

@@ -22,6 +22,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from .arguments import check_choice, check_finite, read_values
 from .arrays import Array
 from .effect_sizes import welch_difference
 
@@ -51,7 +52,14 @@ class InterimAnalysis:
 
 @dataclass(frozen=True)
 class Boundaries:
-    """Symmetric two-sided boundaries of interim analyses."""
+    """Symmetric two-sided boundaries of interim analyses.
+
+    Attributes:
+        spending: Type of the alpha spending function, "obrien_fleming" or "pocock".
+        alpha: Two-sided level that all analyses share.
+        analyses: The interim analyses in order.
+        method: Name of the method.
+    """
 
     spending: Spending
     alpha: float
@@ -106,7 +114,13 @@ def spent_alpha(spending: Spending, fraction: float, alpha: float) -> float:
     Args:
         spending: Type of the alpha spending function.
         fraction: Information fraction, in (0, 1].
-        alpha: Two-sided.
+        alpha: Two-sided, in (0, 0.5].
+
+    Returns:
+        Part of alpha that is spent, from 0 to alpha.
+
+    Raises:
+        ValueError: `spending` is unknown, or `fraction` or `alpha` is out of range.
 
     References:
         1. Lan and DeMets (1983). Biometrika 70.
@@ -115,6 +129,9 @@ def spent_alpha(spending: Spending, fraction: float, alpha: float) -> float:
         >>> round(spent_alpha("pocock", 1.0, 0.05), 4)
         0.05
     """
+    _check_spending(spending, alpha)
+    if not 0 < fraction <= 1:
+        raise ValueError(f"fraction must be above 0 and at most 1, not {fraction}")
     if spending == "pocock":
         return alpha * math.log1p((math.e - 1) * fraction)
     return float(4 * scipy.special.ndtr(scipy.special.ndtri(alpha / 4) / math.sqrt(fraction)))
@@ -129,10 +146,13 @@ def boundaries(
         fractions: Increasing, in (0, 1]; if the last is below 1, alpha is left for
             later analyses, and adding them does not change the earlier boundaries.
         spending: Type of the alpha spending function.
-        alpha: Two-sided.
+        alpha: Two-sided, in (0, 0.5].
+
+    Returns:
+        One boundary per fraction, as z and as two-sided p.
 
     Raises:
-        ValueError: The fractions are malformed or more than `MOST_ANALYSES`, or alpha
+        ValueError: `spending` is unknown, the fractions are malformed or more than 50, or alpha
             does not lie in (0, 0.5].
 
     Examples:
@@ -162,7 +182,11 @@ def crossing_probabilities(bounds: Boundaries, drift: float = 0.0) -> Array:
 
     Returns:
         Probabilities of either side together, shape (analyses,).
+
+    Raises:
+        ValueError: `drift` is not finite.
     """
+    check_finite(drift, "drift")
     walk = _Walk(drift)
     return np.array([walk.step(analysis.fraction, analysis.z) for analysis in bounds.analyses])
 
@@ -174,6 +198,9 @@ def cost_of_interim_analyses(bounds: Boundaries, power: float = 0.8) -> Cost:
         bounds: Their boundaries; the last analysis is at the fraction 1.
         power: At the planned effect.
 
+    Returns:
+        Sample sizes relative to that of a single analysis.
+
     Raises:
         ValueError: The last fraction is not 1, or power does not lie between alpha
             and 1.
@@ -182,7 +209,7 @@ def cost_of_interim_analyses(bounds: Boundaries, power: float = 0.8) -> Cost:
         >>> round(cost_of_interim_analyses(boundaries([0.5, 1.0])).inflation, 3)
         1.004
     """
-    if bounds.analyses[-1].fraction != 1:
+    if not bounds.analyses or bounds.analyses[-1].fraction != 1:
         raise ValueError(
             "the last interim analysis must be at the information fraction 1 to compute the cost"
         )
@@ -211,6 +238,9 @@ def decide(bounds: Boundaries, observed: Sequence[float]) -> Decision:
         observed: z at each analysis so far, in order (two-sided; the sign says
             which condition is ahead).
 
+    Returns:
+        The decision after the latest value, with a sentence for readers.
+
     Raises:
         ValueError: There are no values or too many, one is not finite, or the
             study goes on after it reached a boundary.
@@ -219,9 +249,9 @@ def decide(bounds: Boundaries, observed: Sequence[float]) -> Decision:
         >>> decide(boundaries([0.5, 1.0]), [3.1]).stop
         True
     """
-    if not 1 <= len(observed) <= len(bounds.analyses):
+    if not 1 <= len(read_values(observed, "observed", "interim analysis")) <= len(bounds.analyses):
         raise ValueError(f"observed must hold 1 to {len(bounds.analyses)} values, not {len(observed)}")
-    if not np.isfinite(observed).all():
+    if np.isnan(observed).any():
         raise ValueError("observed holds a value that is not finite")
     reached = [abs(z) >= analysis.z for z, analysis in zip(observed, bounds.analyses, strict=False)]
     if any(reached[:-1]):
@@ -245,8 +275,11 @@ def observed_z(first: ArrayLike, second: ArrayLike) -> float:
         first: One value per participant so far, NaN where undefined.
         second: The same for the second condition.
 
+    Returns:
+        z, in standard errors of the difference.
+
     Raises:
-        ValueError: Welch's t is refused; the message is the reason.
+        ValueError: There is no Welch's t; the message is the reason.
     """
     difference = welch_difference(first, second)
     if difference.estimate is None or difference.p is None:
@@ -299,12 +332,15 @@ def _build_quadrature(edge: float, step: float) -> tuple[Array, Array]:
     return (middles[:, None] + half * _NODES).ravel(), np.tile(half * _WEIGHTS, panels)
 
 
-def _fractions_iv(fractions: Sequence[float], spending: Spending, alpha: float) -> list[float]:
-    times = [float(fraction) for fraction in fractions]
-    if spending not in get_args(Spending):
-        raise ValueError(f"spending must be one of {', '.join(get_args(Spending))}, not {spending!r}")
+def _check_spending(spending: Spending, alpha: float) -> None:
+    check_choice(spending, get_args(Spending), "spending")
     if not 0 < alpha <= 0.5:
         raise ValueError(f"alpha must be above 0 and at most 0.5, not {alpha}")
+
+
+def _fractions_iv(fractions: Sequence[float], spending: Spending, alpha: float) -> list[float]:
+    _check_spending(spending, alpha)
+    times = read_values(fractions, "fractions", "interim analysis").tolist()
     if not 1 <= len(times) <= MOST_ANALYSES:
         raise ValueError(f"fractions must hold 1 to {MOST_ANALYSES} interim analyses, not {len(times)}")
     steps = np.diff([0.0, *times])

@@ -21,6 +21,7 @@ from ..participants.time_by_certainty import TimeAtCertainty, time_at_certainty
 from ..participants.trial_grid import Grid, choose_clock
 from ..scores.per_question import check_agreement, score_replicates
 from ..scores.score_table import SCORES, Score
+from ..stats.arguments import check_count
 from ..stats.arrays import split_into_chunks
 from ..stats.streams import derive_stream
 from .human_vs_model import Quantity, Relations, relate
@@ -31,12 +32,23 @@ ROWS_AT_ONCE = 50_000
 
 @dataclass(frozen=True)
 class Options:
-    """Options of an analysis; mode and version None choose by default."""
+    """Options of an analysis; mode and version None choose by default.
+
+    Attributes:
+        seed: Of all random numbers.
+        resamples: Number of bootstrap replicates; 0 gives no confidence intervals.
+        mode: "live", "pilot" or "bot"; None for the first of these with a trial.
+        version: Number of a version; None for the newest with a trial.
+    """
 
     seed: int = 1
     resamples: int = 2000
     mode: str | None = None
     version: int | None = None
+
+    def __post_init__(self) -> None:
+        check_count(self.seed, 0, "seed")
+        check_count(self.resamples, 0, "resamples")
 
 
 @dataclass(frozen=True)
@@ -54,14 +66,26 @@ class View:
 class Study:
     """Everything that the report says, as numbers.
 
-    people: participants who count: of the mode and version, with a trial or a survey, not withdrawn.
-    allocation: which conditions they saw.
-    clock: whose time the measures use, None if no clock has a value.
-    systems: one condition for each system, in order (see `systems.choose_representatives`).
-    trials: submitted; `condition` is the left one if a trial shows two.
-    retained: the trials that no rule hits, of participants whom no rule about participants hits; it may be
-        empty.
-    grids: builds the grids of a set of retained trials, one per condition.
+    Attributes:
+        bundle: Bundle of the study.
+        options: As they were given.
+        version: The version that is analysed.
+        mode: The mode that is analysed.
+        other_modes: Number of submitted trials in each mode that is left out.
+        other_versions: Number of submitted trials in each version that is left out.
+        withdrawn: Number of participants who withdrew, and do not count.
+        people: Participants who count: of the mode and version, with a trial or a survey, not withdrawn.
+        allocation: The conditions that they saw.
+        trials: Submitted trials; `condition` is the left one if a trial shows two.
+        clock: The clock whose time the measures use; None if no clock has a value.
+        exclusions: Trials and participants that the rules hit.
+        scores: Model scores by system.
+        unused_scores: Systems with scores that no condition shows.
+        systems: One condition for each system, in order (`analysis.study.systems.choose_representatives`).
+        retained: The trials that no rule hits, of participants whom no rule about participants hits; it may
+            be empty.
+        everything: All submitted trials.
+        grids: Builds the grids of a set of retained trials, one per condition.
     """
 
     bundle: Bundle
@@ -116,6 +140,9 @@ def analyse(
             belongs to its own scores.
         advance: Is called with the number of replicates finished since the last call, for a progress bar;
             there are 2 × `resamples` of them.
+
+    Returns:
+        Trials, exclusions, estimates and relations to scores.
 
     Raises:
         AnalysisError: Nothing was submitted in the mode and version, or the questions do not give the scores.
@@ -173,7 +200,7 @@ def analyse(
 
 
 def choose_mode(bundle: Bundle) -> str:
-    """The first of live, pilot, bot in which a trial was submitted."""
+    """Return the first of live, pilot, bot in which a trial was submitted."""
     present = set(bundle.trials["mode"])
     for mode in MODES:
         if mode in present:
@@ -193,7 +220,7 @@ def choose_version(bundle: Bundle, mode: str, wanted: int | None = None) -> int:
 
 
 def _iterate_trials(trials: pd.DataFrame, version: Version) -> Iterator[dict[Any, Any]]:
-    """The trials as the rules read them, some in memory at a time."""
+    """Yield the trials as the rules read them, some in memory at a time."""
     answers = [question.key for question in version.item_questionnaire]
     read = trials[["participant_id", "condition", "item_id", "flags", *CLOCK_COLUMNS.values(), *answers]]
     for rows in split_into_chunks(len(read), ROWS_AT_ONCE):

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..participants.estimates import Estimates
 from ..participants.measures import Measure
+from ..stats.arguments import check_choice, check_level
 from ..stats.arrays import Array
 from ..stats.crossed import TOO_FEW_ITEMS, Block, CrossedTest, crossed_test
 from ..stats.effect_sizes import cliffs_delta, hedges_g, probability_of_superiority, ratio_of_geometric_means
@@ -34,7 +35,6 @@ from ..stats.results import (
     TARGETS,
     Finding,
     Target,
-    check_level,
 )
 from ..stats.streams import derive_stream
 
@@ -76,11 +76,23 @@ WITHIN = _Methods(sign_flip_test, average_g, delta_within, superiority_within, r
 class Comparison:
     """One measure in a second condition against a first.
 
-    values: the two conditions' values. these_items, items_like_these: the difference (the ratio, for a
-    geometric measure) with interval and p for each target. adjusted: Holm's p over the family, by target.
-    hedges_g to ratio: about these items; ratio is of geometric means over participants, for times.
-    equivalence: about the target that was asked for. reason: why nothing is compared. paired: whether the
-    same participants saw both; all but `values` is then about the changes of those who have both values.
+    Attributes:
+        measure: The measure, which has the unit.
+        first: Name of the condition to compare with.
+        second: Name of the condition whose difference from the first is estimated.
+        values: The two conditions' values; None if undefined.
+        these_items: The difference (the ratio, for a geometric measure) with interval and p, about these
+            items.
+        items_like_these: The same about items like these.
+        hedges_g: Standardised difference, about these items, as all below.
+        cliffs_delta: Cliff's delta.
+        superiority: Probability of superiority.
+        ratio: Ratio of geometric means over participants, for times; None for others.
+        equivalence: About the target that was asked for; None without a margin.
+        adjusted: Holm's p over the family, by target.
+        reason: Why nothing is compared; empty otherwise.
+        paired: True if the same participants saw both; all but `values` is then about the changes of those
+            who have both values.
     """
 
     measure: Measure
@@ -103,7 +115,14 @@ class Comparison:
 
         Args:
             target: "these_items" or "items_like_these".
+
+        Returns:
+            The difference, or the ratio of a geometric measure, with interval and p.
+
+        Raises:
+            ValueError: The target is not one of these.
         """
+        check_choice(target, TARGETS, "target")
         return self.these_items if target == "these_items" else self.items_like_these
 
 
@@ -111,7 +130,12 @@ class Comparison:
 class Omnibus:
     """The test that a measure is alike in all of several conditions.
 
-    tests: by target. adjusted: Holm's p over the measures. reason: why there is no test.
+    Attributes:
+        measure: The measure.
+        conditions: Names.
+        tests: The test of each target that has one.
+        adjusted: Holm's p over the measures, by target.
+        reason: Why there is no test; empty otherwise.
     """
 
     measure: Measure
@@ -134,7 +158,11 @@ class Omnibus:
 
 @dataclass(frozen=True)
 class Family:
-    """Comparisons that were declared together; Holm counts refused ones too."""
+    """Comparisons that were declared together; Holm counts refused ones too.
+
+    Attributes:
+        comparisons: In the order in which they were declared.
+    """
 
     comparisons: tuple[Comparison, ...]
 
@@ -230,9 +258,10 @@ def compare(
         The difference for both targets, effect sizes and the equivalence test; a refused result has a reason.
 
     Raises:
-        ValueError: The measure, a condition, the margin or the level is wrong.
+        ValueError: The measure, a condition, the margin, the target or the level is wrong.
     """
     check_level(level)
+    check_choice(target, TARGETS, "target")
     definition, columns = _find(estimates, measure, first, second)
     if margin is not None:
         check_margin(margin, ratio=definition.geometric)
@@ -277,8 +306,10 @@ def omnibus(estimates: Estimates, measures: Sequence[str], conditions: Sequence[
         One test per measure, in their order; a refused one has a reason.
 
     Raises:
-        ValueError: A measure or a condition is unknown.
+        ValueError: A measure or a condition is unknown, or there are measures and fewer than two conditions.
     """
+    if measures and len(conditions) < 2:
+        raise ValueError(f"conditions must name at least 2, not {list(conditions)}")
     tests = [_build_omnibus(estimates, key, tuple(conditions)) for key in measures]
     adjusted = {about: holm([test.p(about) for test in tests]) for about in TARGETS}
     return [

@@ -1,6 +1,6 @@
 """Human measures against model scores: ranks, correlations, desirability."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -55,14 +55,29 @@ class Quantity:
         return None if self.replicates is None else percentile_interval(self.replicates[:, system])
 
 
+def check_quantities(systems: Sequence[str], quantities: Iterable[Quantity]) -> None:
+    """Raise ValueError for a quantity without one value per system."""
+    for quantity in quantities:
+        if len(quantity.values) != len(systems):
+            raise ValueError(f"{quantity.key} has {len(quantity.values)} values for {len(systems)} systems")
+
+
 @dataclass(frozen=True)
 class Relation:
     """One human measure and one model score over the systems that have both.
 
-    rank is None and `reason` set if fewer than two systems have both. desirable is "" if any system
-    lacks a value: the ranking is then not one of the systems to choose from. shares: of the replicates, those
-    with the same and the reversed ranking; None without replicates. is_score_drawn: whether the score varied
-    in them, because its questions are known for all systems.
+    Attributes:
+        measure: The human measure.
+        score: The model score.
+        n: Number of systems that have both.
+        rank: Relation of the rankings; None for fewer than two systems, `reason` then says so.
+        desirable: "desirable" if choosing by the score improves the measure, "undesirable" if it worsens it;
+            "" without a sign, and if any system lacks a value: the ranking is then not one of the systems to
+            choose from.
+        correlations: Coefficient to correlation.
+        shares: Of the replicates, those with the same and the reversed ranking; None without replicates.
+        is_score_drawn: True if the score varied in them, because its questions are known for all systems.
+        reason: Why there is no relation; empty otherwise.
     """
 
     measure: Quantity
@@ -94,7 +109,14 @@ class Relation:
 
 @dataclass(frozen=True)
 class Relations:
-    """Every human measure with every model score over the same systems."""
+    """Every human measure with every model score over the same systems.
+
+    Attributes:
+        systems: Names.
+        measures: The human measures.
+        scores: The model scores.
+        pairs: Key of a measure and of a score to their relation.
+    """
 
     systems: tuple[str, ...]
     measures: tuple[Quantity, ...]
@@ -107,6 +129,9 @@ class Relations:
         Args:
             measure: Key of the measure.
             score: Key of the score.
+
+        Returns:
+            The relation; one that is undefined has a reason.
 
         Raises:
             KeyError: They were not related.
@@ -159,7 +184,14 @@ def relate(
         measures: Human measures, one value per system, NaN where unknown.
         scores: Model scores, one value per system, NaN where unknown.
         rng: Source of random numbers; see `correlate`.
+
+    Returns:
+        A relation of each measure with each score.
+
+    Raises:
+        ValueError: A quantity has another number of values than there are systems.
     """
+    check_quantities(systems, (*measures, *scores))
     drawn: dict[tuple[str, bytes], _Drawn] = {}  # of scores, which all measures share
     pairs = {}
     for measure in measures:

@@ -46,17 +46,18 @@ class Inference:
     Attributes:
         plan: The plan, with the number of permutations that were drawn.
         declared: A plan named the family; otherwise it is exploratory.
-        baseline: Condition with which the others are compared; "" if the plan names a family, and if
-            all pairs are compared.
+        baseline: Condition with which the others are compared; "" if the plan names a family, and if all
+            pairs are compared.
         from_unexplained: Conditions with explanations are compared with those without.
-        has_control: A condition shows no advice, and is compared with those that do.
+        family: The comparisons.
         omnibus: Tests that a measure of the family is alike in all conditions but the ground truth, if there
             are more than two.
         styles: Comparisons of conditions that show the same system, a family of its own.
-        models, bayes: Model by label of its outcome, refused ones with their reason; ``bayes`` is empty above
-            `MOST_BAYES_TRIALS`.
-        mixed: Models of the same outcomes about items like these: crossed participants and items.
+        models: Model by label of its outcome, refused ones with their reason.
+        bayes: Bayesian model by label of its outcome; empty above 20,000 trials.
         too_many: Number of trials of a study too large for models here, otherwise 0.
+        has_control: A condition shows no advice, and is compared with those that do.
+        mixed: Models of the same outcomes about items like these: crossed participants and items.
     """
 
     plan: Plan
@@ -83,6 +84,9 @@ def infer(study: Study, plan: Plan | None = None) -> Inference:
     Args:
         study: Analysed study.
         plan: Declared plan; None compares what the study suggests.
+
+    Returns:
+        Comparisons, tests and models of the conditions.
 
     Raises:
         AnalysisError: The plan names a measure or condition that the study lacks.
@@ -223,7 +227,7 @@ def _is_adjusted(trials: Trials) -> bool:
 
 
 def _build_frame(study: Study) -> pd.DataFrame:
-    """The retained trials with what the models read, and the answers."""
+    """Build a table of retained trials for the models, with the answers."""
     trials = study.retained.trials
     rating = study.version.question("correctness_rating")
     table = trial_table(
@@ -238,7 +242,7 @@ def _build_frame(study: Study) -> pd.DataFrame:
 
 
 def _select_trials(frame: pd.DataFrame, outcome: str, names: Sequence[str]) -> Trials | None:
-    """The trials with the outcome, None if there is none at all."""
+    """Return the trials with the outcome, None if there is none at all."""
     answered = frame[frame[outcome].notna()]
     if answered.empty:
         return None

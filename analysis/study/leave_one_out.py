@@ -13,7 +13,7 @@ import numpy as np
 from ..stats.arrays import Array
 from ..stats.correlations import COEFFICIENTS, STATISTICS, Coefficient
 from ..stats.rank_agreement import rank_relation
-from .human_vs_model import Quantity
+from .human_vs_model import Quantity, check_quantities
 
 TOO_FEW = "fewer than three systems have both values, so none can be left out"
 
@@ -37,9 +37,16 @@ class Subset:
 class Robustness:
     """One human measure and one model score with each system left out.
 
-    everything: over all systems that have both values. without: one per system left out; empty with fewer
-    than three, then `reason` says so. keeps_sign, keeps_direction: in how many of `without` the rank sign,
-    and the side of 0 of Pearson's r, are those of all systems. range: smallest and largest coefficient.
+    Attributes:
+        measure: Key of the human measure.
+        score: Key of the model score.
+        everything: Over all systems that have both values; None for fewer than two.
+        without: One per system left out; empty with fewer than three, `reason` then says so.
+        keeps_sign: Number of `without` whose rank sign is that of all systems.
+        keeps_direction: Number of `without` whose Pearson's r is on the same side of 0 as that of all
+            systems.
+        range: Coefficient to its smallest and largest value.
+        reason: Why no system is left out; empty otherwise.
     """
 
     measure: str
@@ -68,9 +75,7 @@ def leave_one_out(
     Raises:
         ValueError: A quantity has another number of values than there are systems.
     """
-    for quantity in (*measures, *scores):
-        if len(quantity.values) != len(systems):
-            raise ValueError(f"{quantity.key} has {len(quantity.values)} values for {len(systems)} systems")
+    check_quantities(systems, (*measures, *scores))
     return [_build_robustness(systems, m, s) for m in measures for s in scores]
 
 
@@ -113,6 +118,6 @@ def _list_values(subsets: Sequence[Subset], coefficient: Coefficient) -> list[fl
 
 
 def _compute_side(subset: Subset) -> float | None:
-    """The side of 0 of Pearson's r."""
+    """Return the sign of Pearson's r; None if it is undefined."""
     value = subset.coefficients["pearson"]
     return None if value is None else float(np.sign(value))

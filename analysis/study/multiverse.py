@@ -38,10 +38,19 @@ Bits = NDArray[np.int64]
 class Universe:
     """One human measure and one model score under one set of choices.
 
-    rules: names of the rules that apply. summary: of completion times, "" for other measures.
-    trials: retained trials of the systems. values: the human measure by system, NaN where undefined; then
-    sign, tied and the coefficients are None. sign: "+" same ranking, "-" reversed, "" neither. A coefficient
-    is None if either side is constant.
+    Attributes:
+        rules: Names of the rules that apply.
+        aggregation: The way from trials to a value of the system.
+        summary: Of completion times; "" for other measures.
+        measure: Key of the human measure.
+        score: Key of the model score.
+        trials: Number of retained trials of the systems.
+        values: The human measure by system, NaN where undefined; the fields below are then None.
+        sign: "+" same ranking, "-" reversed, "" neither.
+        tied: True if two systems have the same value.
+        pearson: Pearson's r; None if either side is constant, as the next two.
+        spearman: Spearman's rho.
+        kendall: Kendall's tau-b.
     """
 
     rules: tuple[str, ...]
@@ -68,7 +77,13 @@ class Stability:
     """One human measure (all summaries) and one score over all universes.
 
     Attributes:
-        plus, minus, blank: Universes with that sign.
+        measure: Key of the human measure.
+        score: Key of the model score.
+        universes: Number of universes.
+        undefined: Number of those without a value for every system.
+        plus: Number of those with the same ranking.
+        minus: Number of those with the reversed ranking.
+        blank: Number of those with neither.
         reference: The universe of all rules, participants first, arithmetic mean.
         same_sign: Share of the defined universes with the sign of the reference.
         same_direction: Share with Pearson's r on its side of 0; None if the reference is undefined.
@@ -92,8 +107,13 @@ class Stability:
 class Multiverse:
     """All universes.
 
-    complete: all subsets of the rules are in; else none, each, all but each, all. missing: measure (key) to
-    why it is in no universe.
+    Attributes:
+        systems: Names, in the order of the values.
+        rules: Names of all exclusion rules.
+        complete: True if all subsets of the rules are in; else none, each, all but each, and all.
+        universes: One per measure, score and set of choices.
+        stability: One per measure and score.
+        missing: Key of a measure to why it is in no universe.
     """
 
     systems: tuple[str, ...]
@@ -119,10 +139,12 @@ def rule_hits(
         One array per grid, participants × items.
 
     Raises:
-        ValueError: `names` has another length than `trials`.
+        ValueError: `names` has another length than `trials`, or a name is not among `rules`.
     """
     if len(names) != len(trials):
         raise ValueError(f"names has {len(names)} entries for {len(trials)} trials")
+    if unknown := {name for hits in names for name in hits} - set(rules):
+        raise ValueError(f"names must be among the rules, unlike {', '.join(sorted(unknown))}")
     bit_of = {rule: 1 << bit for bit, rule in enumerate(rules)}
     masks = {hits: sum(bit_of[rule] for rule in hits) for hits in set(names)}
     bits = np.array([masks[hits] for hits in names], dtype=np.int64)
@@ -152,6 +174,9 @@ def multiverse(
         rules: Names of all rules, in the order of the bits.
         measures: Human measures; those of the post survey are left out: no choice here touches them.
         scores: Model scores, one value per system, NaN where unknown.
+
+    Returns:
+        All universes, and how stable each relation is over them.
 
     Raises:
         ValueError: There are fewer than two systems, or arrays do not pair.

@@ -110,7 +110,7 @@ def _parse_truth(value: object, field: str) -> bool:
 
 
 def _shorten_value(value: object) -> str:
-    """The value for a message, shortened."""
+    """Shorten a value for a message."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"
 

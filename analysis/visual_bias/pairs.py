@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..io.errors import AnalysisError
+from ..stats.arguments import check_choice
 from .examples import Example, check_examples
 
 Part = Literal["all", "balanced", "unbalanced"]
@@ -24,9 +25,14 @@ Index = NDArray[np.intp]
 class Frequency:
     """The pairs that occur in so many examples.
 
-    expected_share: 2^(1 − frequency), the probability that labels drawn independently, true and false equally
-    likely, are all the same. expected_same: this times the number of pairs. observed_same: the pairs with one
-    label throughout.
+    Attributes:
+        frequency: Number of examples of each pair.
+        pairs: Number of pairs that occur in so many examples.
+        expected_same: `expected_share` times the number of pairs.
+        expected_share: 2^(1 − frequency), the probability that labels drawn independently, true and false
+            equally likely, are all the same.
+        observed_same: Number of pairs with one label throughout.
+        observed_share: Their share of the pairs.
     """
 
     frequency: int
@@ -41,8 +47,12 @@ class Frequency:
 class VisualBias:
     """Examples by their image pair.
 
-    ids, labels, pair: of each example, in the order given; `pair` counts from 0. sizes, trues: examples of
-    each pair, and those labelled true.
+    Attributes:
+        ids: Identifier of each example, in the order given.
+        labels: Label of each example, shape (examples,).
+        pair: Number of each example's pair, from 0, shape (examples,).
+        sizes: Number of examples of each pair, shape (pairs,).
+        trues: Number of those labelled true, shape (pairs,).
     """
 
     ids: tuple[str, ...]
@@ -95,7 +105,11 @@ class VisualBias:
 
         Returns:
             Shape (pairs,), true for the pairs of the part.
+
+        Raises:
+            ValueError: The part is not one of these.
         """
+        check_choice(part, PARTS, "part")
         if part == "all":
             return np.ones(len(self.sizes), dtype=bool)
         return ~self._same if part == "balanced" else self._same & (self.sizes > 1)
@@ -109,6 +123,9 @@ class VisualBias:
 
         Returns:
             Shape (examples,), true for the examples of the part.
+
+        Raises:
+            ValueError: The part is not one of these.
         """
         return self.pairs_of(part)[self.pair]
 
@@ -126,6 +143,9 @@ def analyse(rows: Iterable[Mapping[str, object]]) -> VisualBias:
     Args:
         rows: Mappings with `identifier`, `left_url`, `right_url` and `label` (true or false, or these words
             in any case); other fields are not looked at.
+
+    Returns:
+        Examples with their pairs, from which the published figures are computed.
 
     Raises:
         AnalysisError: There is no row, a row is malformed, or an identifier comes twice; the message names

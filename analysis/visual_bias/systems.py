@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..io.errors import AnalysisError
+from ..stats.arguments import check_count
 from ..stats.arrays import Array, ratio
 from ..stats.bootstrap_sums import Quantity, Tally, compute_mean, quantities
 from .pairs import PARTS, Index, Part, Truth, VisualBias
@@ -27,8 +28,11 @@ ROUNDING = 1e-9  # statistics this close to the observed one count as equal
 class Delta:
     """Accuracy on a first part minus that on a second.
 
-    difference: with its interval; None if a part has no example. p: two-sided, of `trials` permutations;
-    None if there is no difference, or nothing to permute.
+    Attributes:
+        first: The first part, such as "balanced".
+        second: The second part.
+        difference: Shares, with interval; without a value if a part has no example.
+        p: Two-sided, from permutations; None if there is no difference, or nothing to permute.
     """
 
     first: Part
@@ -39,7 +43,12 @@ class Delta:
 
 @dataclass(frozen=True)
 class SystemScores:
-    """Accuracy on each part as a share, and the deltas."""
+    """Accuracy on each part as a share, and the deltas.
+
+    Attributes:
+        accuracy: Part to the share of right predictions.
+        deltas: Differences between parts.
+    """
 
     accuracy: dict[Part, Quantity]
     deltas: tuple[Delta, ...]
@@ -64,12 +73,14 @@ def score_system(
         resamples: Bootstrap replicates of image pairs for BCa intervals; 0 for none.
         trials: Permutations for `permutation_p`; 0 for none.
 
+    Returns:
+        Accuracy of each part, with intervals, and the differences with their p.
+
     Raises:
         AnalysisError: An example has no prediction.
         ValueError: `resamples` or `trials` is negative.
     """
-    if trials < 0:
-        raise ValueError(f"trials must be 0 or more, not {trials}")
+    check_count(trials, 0, "trials")
     right = _count_right(bias, predictions)
     members = {part: bias.pairs_of(part) for part in PARTS}
     accuracies = {part: _tally_accuracy(bias.sizes, right, members[part], part) for part in PARTS}

@@ -4,10 +4,12 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
 import analysis
+import touchstone
 from analysis.__main__ import COMMANDS, GROUPS
 from modelserver.__main__ import COMMANDS as MODEL_SERVER
 from tests.paths import ROOT
@@ -63,6 +65,12 @@ def test_version(capsys):
     assert capsys.readouterr().out.strip() == analysis.__version__
 
 
+def test_the_package_has_the_version():
+    assert touchstone.__version__ == analysis.__version__
+    with pytest.raises(AttributeError, match="versions"):
+        import_module("touchstone").versions  # noqa: B018
+
+
 def test_help_imports_no_heavy_library():
     code = (
         "import sys; from touchstone.cli import main; main(['--help']);"
@@ -72,7 +80,7 @@ def test_help_imports_no_heavy_library():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-@pytest.mark.parametrize("arguments", [[], ["dance"], ["report"], ["faithfulness"], ["train"]])
+@pytest.mark.parametrize("arguments", [[], ["dance"], ["report"], ["faithfulness"], ["train"], ["interim"]])
 def test_bad_usage_is_status_two(arguments, capsys):
     assert main(arguments) == 2
     assert capsys.readouterr().err.startswith("error: ")
@@ -85,7 +93,7 @@ def test_a_failed_command_is_status_one(tmp_path, capsys):
 
 def test_a_failed_command_of_the_model_server_is_status_one(capsys):
     assert main(["predict", "qi2019", "no.json", "--out", "predictions.json"]) == 1
-    assert capsys.readouterr().err == "error: no.json: No such file or directory\n"
+    assert capsys.readouterr().err == "error: no.json: there is no such file\n"
 
 
 def test_an_interrupted_command_is_status_130(monkeypatch):

@@ -57,7 +57,7 @@ class Annotations(Subject):
         self._post(annotation, "submit", body={"revision": revision})
 
     def release(self, annotation: str) -> None:
-        """Release an unfinished item; the annotation is kept."""
+        """Release an unfinished item; the annotation remains."""
         self._post(annotation, "release")
 
     def take_back(self, annotation: str) -> EditorState:

@@ -56,7 +56,12 @@ class RunFailed(ClientError):
 
 @dataclass(frozen=True)
 class FieldProblem:
-    """A field that is wrong: its path, as in ``items.3.text``, and why."""
+    """A field that is wrong, and why.
+
+    Attributes:
+        field: Its path, as in ``items.3.text``.
+        detail: Why it is wrong.
+    """
 
     field: str
     detail: str

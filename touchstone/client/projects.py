@@ -409,7 +409,7 @@ class Projects(Subject):
         return self._send("PATCH", project, "batches", batch, body={"due_on": due_on})
 
     def release_batch(self, project: str, batch: str) -> None:
-        """Release the unfinished items of a batch; annotations are kept.
+        """Release the unfinished items of a batch; annotations remain.
 
         Args:
             project: The short name of the project.

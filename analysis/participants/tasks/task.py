@@ -34,7 +34,8 @@ class Task:
         outcomes: Values of trials, 1 or 0, that models of single trials explain, by label.
         item_shares: Values of trials, 1 or 0, whose shares are given for each item, with their meaning.
         pairs: A trial shows two conditions, on its left and its right side, and counts for both.
-        own_columns, own_measures: Columns and measures that depend on the options of a study's task.
+        own_columns: Returns the columns that depend on the options of a study's task.
+        own_measures: Returns the measures that depend on them.
     """
 
     kind: str

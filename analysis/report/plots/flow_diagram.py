@@ -110,6 +110,9 @@ def draw_flow_svg(flow: ParticipantFlow, *, title: str = "Participant flow", pre
         title: Title of the diagram for screen readers.
         prefix: Prefix of the ids, for pages that hold several diagrams.
 
+    Returns:
+        An SVG document in black on white, with title and description.
+
     Raises:
         ValueError: The flow has no conditions.
 
@@ -125,7 +128,7 @@ def draw_flow_svg(flow: ParticipantFlow, *, title: str = "Participant flow", pre
 
 
 def describe_flow(flow: ParticipantFlow) -> str:
-    """The same facts as sentences."""
+    """Describe the flow in sentences, with the same facts."""
     text = [f"{format_count(flow.consented, 'participant')} consented."] if flow.consented is not None else []
     for condition in flow.conditions:
         text.append(

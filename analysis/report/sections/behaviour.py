@@ -70,7 +70,7 @@ def describe_behaviour(study: Study) -> Behaviour:
 
 
 def _merge_grids(grids: Sequence[Grid]) -> list[Grid]:
-    """The grids, those of participants who saw several conditions as one.
+    """Merge the grids of participants who saw several conditions.
 
     They learn across their conditions, each of which comes at some of their positions only.
     """

@@ -35,7 +35,7 @@ class Claim(NamedTuple):
     p: float | None
 
     def is_clear(self, alpha: float) -> bool:
-        """True if the corrected test rejects."""
+        """Test whether the corrected test rejects."""
         return self.p is not None and self.p <= alpha
 
 

@@ -90,18 +90,22 @@ def test_the_effect_on_predictions_is_a_change_between_blocks(capsys):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("status", "arguments", "words"),
     [
-        (["--effect", "0.1"], "--pilot BUNDLE"),
-        (["--effect", "0.1", "--participant-sd", "0.1"], "residual_sd"),
-        (["--effect", "0", *ASSUMED], "no difference"),
-        (["--effect", "0.1", *ASSUMED, "--target", "2"], "target"),
-        (["--effect", "0.1", "--pilot", "nowhere"], "nowhere"),
+        (2, [], "give --effect"),
+        (2, ["--effect", "0.1"], "--pilot BUNDLE"),
+        (2, ["--effect", "0.1", "--participant-sd", "0.1"], "either --residual-sd or --mean-share"),
+        (2, ["--effect", "0.1", "--measure", "win_rate", *ASSUMED], "win_rate takes neither --residual-sd"),
+        (2, ["--effect", "0.1", *ASSUMED, "--target", "2"], "--target"),
+        (2, ["--effect", "0.1", "--mean-share", "1.7"], "--mean-share"),
+        (2, ["--effect", "0.1", "--participant-sd", "-1"], "--participant-sd"),
+        (1, ["--effect", "0", *ASSUMED], "no difference"),
+        (1, ["--effect", "0.1", "--pilot", "nowhere"], "nowhere"),
     ],
 )
-def test_what_makes_no_design_is_one_sentence(capsys, arguments, words):
-    status, out, err = run(capsys, "power", *arguments, "--simulations", 50)
-    assert (status, out) == (1, "")
+def test_what_makes_no_design_is_one_sentence(capsys, status, arguments, words):
+    exit_status, out, err = run(capsys, "power", *arguments, "--simulations", 50)
+    assert (exit_status, out) == (status, "")
     assert words in err
     assert len(err.strip().splitlines()) == 1
 
@@ -161,8 +165,8 @@ def test_an_interim_analysis_needs_its_plan(capsys, tmp_path, more, words):
     status, out, err = run(capsys, "interim", bundle, "--plan", plan_with_looks(tmp_path, **more))
     assert (status, out) == (1, "")
     assert words in err
-    assert run(capsys, "interim", bundle)[2] == "error: a bundle needs its plan (--plan FILE)\n"
-    assert run(capsys, "interim")[2] == "error: give --fractions, or a bundle with its plan\n"
+    assert run(capsys, "interim", bundle) == (2, "", "error: a bundle needs its plan (--plan FILE)\n")
+    assert run(capsys, "interim") == (2, "", "error: give --fractions, or a bundle with its plan\n")
 
 
 def test_a_sample_size_as_json(capsys):
@@ -208,7 +212,7 @@ def test_looks(capsys):
     assert "1.9686" in out
     assert "A difference is claimed" in out
     status, _, err = run(capsys, "looks", "--fractions", "1,0.5")
-    assert status == 1
+    assert status == 2
     assert err.startswith("error: fractions")
 
 

@@ -75,6 +75,13 @@ def test_the_cluster_with_the_answer_is_chosen():
     assert relevant_cluster(text, "the", [part]) == []
 
 
+def test_clusters_of_another_text_do_not_count(tmp_path):
+    path = tmp_path / "out.jsonl"
+    path.write_text(json.dumps({**FASTCOREF, "id": "o:whole"}), encoding="utf-8")
+    assert read_resolutions(path).find("o:whole", OBAMA) == [(NAME, HE)]
+    assert read_resolutions(path).find("o:whole", OBAMA.replace("Hawaii", "Kansas")) is None
+
+
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
@@ -82,6 +89,8 @@ def test_the_cluster_with_the_answer_is_chosen():
         ({"text": "a"}, "has none of clusters"),
         ({"text": "a", "clusters": [[[0, -1]]]}, "column clusters.0.0.1"),
         ({"text": "a", "spans": {"coref_clusters_1": [{"start": 0}]}}, "end"),
+        ({"text": "ab", "clusters": [[[1, 1]]]}, "starts at 1 and ends at or before its start"),
+        ({"text": "abc", "clusters_char_offsets": [[[2, 1]]]}, "starts at 2 and ends"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_named(tmp_path, line, problem):

@@ -1,6 +1,6 @@
 """The logistic GEE agrees with R's geepack and keeps its level.
 
-Planted effects are found, and separated answers are refused.
+It finds planted effects and refuses separated answers.
 """
 
 # mypy: disable-error-code="operator"

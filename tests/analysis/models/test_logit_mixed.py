@@ -1,6 +1,6 @@
 """Logistic and ordinal mixed models agree with lme4 and ordinal.
 
-They keep their level, singular fits have a note, and fits that trials do not support are refused.
+They keep their level, note singular fits, and refuse trials that support no fit.
 """
 
 # mypy: disable-error-code="list-item, union-attr"

@@ -1,6 +1,6 @@
 """The cumulative logit with clusters agrees with R and keeps its level.
 
-The naive p of the released study takes trials as independent. Separated answers are refused.
+The naive p of the released study takes trials as independent. The model refuses separated answers.
 """
 
 # mypy: disable-error-code="operator"

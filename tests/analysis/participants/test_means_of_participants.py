@@ -1,6 +1,6 @@
 """Any statistic is averaged over participants.
 
-Means and slopes weight the items. Undefined ones are counted, and malformed input is refused.
+Means and slopes weight the items. Undefined ones are counted; malformed input raises an error.
 """
 
 import numpy as np
@@ -99,5 +99,5 @@ def test_one_participant_has_no_interval():
 def test_malformed_input_is_named(parts, words):
     with pytest.raises(ValueError, match=words):
         participant_means(parts, rng=np.random.default_rng(1), resamples=2)
-    with pytest.raises(ValueError, match="negative"):
+    with pytest.raises(ValueError, match="resamples must be at least 0"):
         participant_means([part("a", np.ones((2, 2)))], rng=np.random.default_rng(1), resamples=-1)

@@ -1,6 +1,6 @@
 """Populations of the power analysis have the spreads of the pilot.
 
-Malformed pilots and assumptions are refused.
+Malformed pilots and assumptions raise an error.
 """
 
 import numpy as np

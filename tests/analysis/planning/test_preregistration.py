@@ -1,6 +1,6 @@
 """A pre-registration has the frozen design and names open decisions.
 
-Impossible plans are refused.
+Impossible plans raise an error.
 """
 
 import hashlib

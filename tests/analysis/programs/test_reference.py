@@ -11,7 +11,7 @@ PAGE = ROOT / "docs" / "reference" / "programs.md"
 
 def test_the_page_is_up_to_date():
     assert PAGE.read_text(encoding="utf-8") == build_page(), (
-        "run: python -m analysis.programs.reference > docs/reference/programs.md"
+        "run: .venv/bin/python -m analysis.programs.reference > docs/reference/programs.md"
     )
 
 

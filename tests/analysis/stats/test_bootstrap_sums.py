@@ -1,6 +1,6 @@
 """Statistics of sums over units share one bootstrap.
 
-Intervals are those of scipy and hold the truth; units that do not match are refused.
+Intervals are those of scipy and hold the truth; units that do not match raise an error.
 """
 
 import numpy as np

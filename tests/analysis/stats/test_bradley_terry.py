@@ -165,7 +165,7 @@ def test_intervals_cover_as_often_as_they_say():
 @pytest.mark.parametrize(
     ("wins", "ties", "problem"),
     [
-        (np.zeros((2, 2)), np.zeros((2, 2)), "must both be"),
+        (np.zeros((2, 2)), np.zeros((2, 2)), "must be participants × alternatives × alternatives"),
         (-np.ones((1, 2, 2)), np.zeros((1, 2, 2)), "negative"),
         (np.ones((1, 2, 2)), [[[0, 1], [0, 0]]], "symmetric"),
     ],

@@ -120,7 +120,7 @@ def test_other_items_never_make_a_difference_surer():
 
 
 def test_level_with_items_that_favour_a_condition():
-    """The level is kept even if the items favour a condition.
+    """The test keeps its level even if the items favour a condition.
 
     Of these items the difference is real, and Welch's t finds it; on others it would be another.
     """

@@ -1,6 +1,6 @@
 """Comparisons within participants agree with R and by hand.
 
-The same participants saw both conditions. Intervals cover the truth, and too few pairs are refused.
+The same participants saw both conditions. Intervals cover the truth; too few pairs raise an error.
 """
 
 # mypy: disable-error-code="operator, misc"

@@ -54,7 +54,7 @@ def test_tests_reject_no_more_often_than_they_say():
 def test_tests_of_conditions_keep_their_level_for_both_targets(kind, tmp_path):
     """Tests keep their level at the size of Schuff et al. (2020).
 
-    Intervals and p agree in every row. Finished batches are kept.
+    Intervals and p agree in every row. The store keeps finished batches.
     """
     store, studies = tmp_path / "batches.jsonl", 6 if kind == "mixed" else 20
     rates = estimate_levels(kind, [Size(8, 10)], studies, store=store)

@@ -1,4 +1,7 @@
-"""Preference: hand-computed cases, what is refused, and planted strengths."""
+"""Preferences give hand-computed cases and planted strengths.
+
+The analysis refuses answers that do not fit.
+"""
 
 import numpy as np
 import pandas as pd
