@@ -81,7 +81,7 @@ SYSTEMS: dict[str, SystemSpec] = {
         ),
         _make_spec(
             "visual-nmn",
-            "Modular network over LXMERT: executes a program over one or two images",
+            "Modular network over image regions: executes a program over one or two images",
             visual.load,
         ),
         _make_spec("lxmert", "End-to-end baseline: judges a sentence about one or two images", visual.load),

@@ -19,6 +19,7 @@ from typing import Any
 import torch
 from pydantic import ValidationError
 
+from analysis.commands.options import Positive
 from analysis.io.whole_files import write_whole
 from modelserver.evaluation.progress import progress_bar
 from modelserver.inputs.data_files import read_json, require_unique_ids
@@ -39,8 +40,8 @@ def predict(
     out: Path,
     weights: Path | None = None,
     device: Device = "cpu",
-    max_batch_tokens: int | None = None,
-    threads: int | None = None,
+    max_batch_tokens: Positive | None = None,
+    threads: Positive | None = None,
     keep_going: bool = False,
 ) -> None:
     """Predict a file of questions in the HotpotQA form, without a server.

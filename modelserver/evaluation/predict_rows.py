@@ -16,6 +16,8 @@ import pyarrow.parquet as pq
 import torch
 from pydantic import ValidationError
 
+from analysis.commands.options import Positive
+from analysis.io.command_line import BadUsage
 from analysis.io.whole_files import write_whole
 from modelserver.evaluation.predict_file import predict_all
 from modelserver.evaluation.progress import progress_bar
@@ -106,9 +108,9 @@ def predict_parquet(
     out: Path,
     weights: Path | None = None,
     device: Device = "cpu",
-    threads: int | None = None,
-    part: int = 1,
-    parts: int = 1,
+    threads: Positive | None = None,
+    part: Positive = 1,
+    parts: Positive = 1,
 ) -> None:
     """Predict Parquet files of questions, one output file for each.
 
@@ -126,8 +128,8 @@ def predict_parquet(
         part: Number of the share of the files to predict, from 1.
         parts: Number of shares.
     """
-    if not 1 <= part <= parts:
-        raise UnreadableData(f"part {part} of {parts} does not exist")
+    if part > parts:
+        raise BadUsage(f"--part {part} does not exist: --parts is {parts}")
     if threads:
         torch.set_num_threads(threads)
     files = _list_files(data)[part - 1 :: parts]

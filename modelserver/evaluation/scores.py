@@ -9,6 +9,8 @@ from pathlib import Path
 
 import torch
 
+from analysis.commands.options import Positive
+from analysis.io.command_line import always_json
 from analysis.scores import farm_loca
 from analysis.scores.farm_loca import REMOVALS, error_propagation, loca, reduce_context, removal_order
 from analysis.scores.hotpotqa import score, score_question
@@ -111,6 +113,7 @@ def _locate_answer(prediction: QAPrediction) -> tuple[str, object, object, list[
     return prediction.type or "span", first, last, prediction.facts
 
 
+@always_json
 def evaluate(
     system: str,
     data: Path,
@@ -122,7 +125,7 @@ def evaluate(
     reasoning: Reasoning | None = None,
     out: Path | None = None,
     device: Device = "cpu",
-    threads: int | None = None,
+    threads: Positive | None = None,
 ) -> None:
     """Score a system on questions with gold answers, as JSON in [0, 1].
 

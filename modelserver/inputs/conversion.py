@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from modelserver.inputs.encoders import READ, WEIGHTS, find_folder, name_source_in_errors, stage_files
+from modelserver.inputs.encoders import READ_FILES, WEIGHTS, find_folder, name_source_in_errors, stage_files
 from modelserver.wire.errors import UnreadableWeights
 
 PICKLE, INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
@@ -43,7 +43,7 @@ def convert(source: str, /, *, out: Path, allow_hub: bool = False) -> None:
     folder = find_folder(source, allow_hub=allow_hub, further=(PICKLE, INDEX, SHARDS))
     tensors = {name: tensor for path in _find_pickles(folder) for name, tensor in _read_tensors(path).items()}
     with name_source_in_errors(out), stage_files(out, last=WEIGHTS) as part:
-        for path in sorted({path for pattern in READ for path in folder.glob(pattern)}):
+        for path in sorted({path for pattern in READ_FILES for path in folder.glob(pattern)}):
             if "safetensors" not in path.name:
                 shutil.copyfile(path, part / path.name)
         save_file(dict(_separate(tensors)), part / WEIGHTS, metadata={"format": "pt"})

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+from analysis.io.errors import describe_os_error
 from modelserver.wire.errors import InvalidRequest, UnreadableData
 
 Record = TypeVar("Record")
@@ -21,7 +22,7 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UnreadableData(f"{path}: {error.strerror}") from error
+        raise UnreadableData(f"{path}: {describe_os_error(error)}") from error
     except ValueError as error:
         raise UnreadableData(f"{path}: not JSON in UTF-8: {error}") from error
 
@@ -45,7 +46,7 @@ def read_records(path: Path, parse: Callable[[Any], Record], *, most: int | None
                 except (ValueError, TypeError, OSError, InvalidRequest) as error:
                     raise UnreadableData(f"{path}, line {number}: {error}") from error
     except OSError as error:
-        raise UnreadableData(f"{path}: {error.strerror}") from error
+        raise UnreadableData(f"{path}: {describe_os_error(error)}") from error
     except ValueError as error:
         raise UnreadableData(f"{path}: not in UTF-8: {error}") from error
     return records

@@ -26,13 +26,13 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from torch import nn
 from transformers.utils import logging as transformers_logging
 
-from modelserver.inputs.weight_files import require_finite
+from modelserver.inputs.weight_files import describe_error, require_finite
 from modelserver.wire.errors import UnreadableWeights
 
 ALLOW_HUB = "MODELSERVER_ALLOW_HUB"  # set to 1, the environment allows the hub
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 # The files of a model and its tokenizer; no other file in the folder affects a prediction.
-READ = (
+READ_FILES = (
     "config.json", "reading.json", "model.safetensors", "model.safetensors.index.json", "model-*.safetensors",
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.txt",
     "vocab.json", "merges.txt", "spiece.model", "spm.model", "sentencepiece.bpe.model",
@@ -43,7 +43,7 @@ UNBOUNDED = 1_000_000  # tokenizers without a limit of length state a huge one
 NUMBER = re.compile(r"\b[0-9]{2,4}\b")
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 POSITIONS = 512  # that a new encoder reads at once
-LOCAL = {"local_files_only": True, "trust_remote_code": False}  # no network, and no code of the folder's
+LOCAL_ONLY = {"local_files_only": True, "trust_remote_code": False}  # no network, and no code of the folder's
 
 
 def find_folder(source: Path | str, *, allow_hub: bool = False, further: Iterable[str] = ()) -> Path:
@@ -57,18 +57,18 @@ def find_folder(source: Path | str, *, allow_hub: bool = False, further: Iterabl
         return folder
     if not (allow_hub or os.environ.get(ALLOW_HUB) == "1"):
         raise UnreadableWeights(
-            f"{source}: no such folder; a model of the hub is fetched only with --allow-hub, in commands "
-            f"that have it, or with {ALLOW_HUB}=1 in the environment"
+            f"{source}: there is no such folder; a model of the hub is fetched only with --allow-hub, in "
+            f"commands that have it, or with {ALLOW_HUB}=1 in the environment"
         )
     try:
-        folder = Path(snapshot_download(str(source), allow_patterns=[*READ, *further]))
+        folder = Path(snapshot_download(str(source), allow_patterns=[*READ_FILES, *further]))
     except Exception as error:  # the edge: network, disk, a missing model, a wrong id
         raise UnreadableWeights(f"{source}: not to be had from the hub: {error}") from error
     if not further and not any(folder.glob("*.safetensors")):
         raise UnreadableWeights(
             f"{source}: the hub has no {WEIGHTS} of it, and nothing else is loaded; if it has "
-            f"pytorch_model.bin, run `python -m modelserver convert {source} --allow-hub --out FOLDER` and "
-            "name that folder"
+            f"pytorch_model.bin, run `.venv/bin/python -m modelserver convert {source} --allow-hub "
+            "--out FOLDER` and name that folder"
         )
     return folder
 
@@ -99,12 +99,12 @@ def open_tokenizer(folder: Path) -> transformers.PreTrainedTokenizerBase:
 
     Raises UnreadableWeights, also for one that gives no offsets.
     """
-    _read_object(folder / "config.json")
+    _check_config(folder)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         if (folder / name).exists():
             _read_object(folder / name)
     with name_source_in_errors(folder, "tokenizer"):
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL_ONLY)
         if not tokenizer.is_fast:
             raise ValueError("it gives no offsets, so that answers cannot be found in the text")
         if tokenizer.pad_token_id is None:
@@ -125,19 +125,21 @@ def open_model(
 
     It answers questions, if ``kind`` is no other class of transformers. With ``trained``,
     every weight must be in the files; without, those of the answer head may be new. Raises
-    UnreadableWeights, naming the file if one is damaged, and for a model that has a decoder.
+    UnreadableWeights, naming the file if one is damaged, and for an encoder-decoder or a part of one.
     """
-    _read_object(folder / "config.json")
+    _check_config(folder)
     with name_source_in_errors(folder / "config.json"):
-        config = transformers.AutoConfig.from_pretrained(folder, **LOCAL)
-        if config.is_encoder_decoder:
-            raise ValueError(f"{config.model_type} has a decoder; encoders alone are read")
+        config = transformers.AutoConfig.from_pretrained(folder, **LOCAL_ONLY)
+        if config.is_encoder_decoder or type(config).is_encoder_decoder:
+            raise ValueError(
+                f"{config.model_type} is an encoder-decoder, or the encoder of one; such models are not read"
+            )
     _check_weights(folder)
     with name_source_in_errors(folder, "model"), silence_transformers():
         # The library imports its models, for seconds, when the first class of them is named.
         try:
             model, loading_info = (kind or transformers.AutoModelForQuestionAnswering).from_pretrained(
-                folder, **LOCAL, use_safetensors=True, dtype=torch.float32, output_loading_info=True
+                folder, **LOCAL_ONLY, use_safetensors=True, dtype=torch.float32, output_loading_info=True
             )
         except RuntimeError as error:
             if "ignore_mismatched_sizes" in str(error):
@@ -157,9 +159,9 @@ def open_untrained(folder: Path) -> transformers.PreTrainedModel:
 
     Raises UnreadableWeights.
     """
-    _read_object(folder / "config.json")
+    _check_config(folder)
     with name_source_in_errors(folder / "config.json"):
-        config = transformers.AutoConfig.from_pretrained(folder, **LOCAL)
+        config = transformers.AutoConfig.from_pretrained(folder, **LOCAL_ONLY)
         model = transformers.AutoModelForQuestionAnswering.from_config(
             config, trust_remote_code=False, dtype=torch.float32
         )
@@ -294,7 +296,7 @@ def find_longest_window(model: nn.Module, tokenizer: transformers.PreTrainedToke
 def hash_files(folder: Path) -> str:
     """Return 12 hex digits that change with any file of model or tokenizer."""
     total = hashlib.sha256()
-    for path in sorted({path for pattern in READ for path in folder.glob(pattern)}):
+    for path in sorted({path for pattern in READ_FILES for path in folder.glob(pattern)}):
         with name_source_in_errors(path), path.open("rb") as file:
             total.update(path.name.encode())
             total.update(hashlib.file_digest(file, "sha256").digest())
@@ -302,7 +304,9 @@ def hash_files(folder: Path) -> str:
 
 
 def _check_weights(folder: Path) -> None:
-    files = sorted({path for pattern in READ if "safetensors" in pattern for path in folder.glob(pattern)})
+    files = sorted(
+        {path for pattern in READ_FILES if "safetensors" in pattern for path in folder.glob(pattern)}
+    )
     if not files:
         pickles = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
         why = f" ({pickles[0]} may be a pickle, which can run code: run `convert` first)" if pickles else ""
@@ -315,11 +319,22 @@ def _check_weights(folder: Path) -> None:
             pass  # reads the header and compares it with the length of the file
 
 
-def _read_object(path: Path) -> None:
+def _check_config(folder: Path) -> None:
+    """Raise UnreadableWeights if a folder is of a system of ours."""
+    path = folder / "config.json"
+    described = _read_object(path)
+    if "system" in described and "model_type" not in described:
+        raise UnreadableWeights(
+            f"{path}: the folder holds weights of {described['system']}, not a model of transformers"
+        )
+
+
+def _read_object(path: Path) -> dict[str, Any]:
     with name_source_in_errors(path):
         value = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(value, dict):
             raise ValueError(f"expected a JSON object, found {type(value).__name__}")
+        return value
 
 
 @contextmanager
@@ -330,9 +345,7 @@ def name_source_in_errors(path: Path, part: str = "") -> Iterator[None]:
     except UnreadableWeights:
         raise
     except Exception as error:  # the edge: a damaged file makes the libraries raise anything
-        message = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        first = message.strip().partition("\n")[0] or type(error).__name__
-        raise UnreadableWeights(f"{path}: {part}{': ' if part else ''}{first}") from error
+        raise UnreadableWeights(f"{path}: {part}{': ' if part else ''}{describe_error(error)}") from error
 
 
 @contextmanager

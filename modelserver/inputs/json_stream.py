@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from analysis.io.errors import describe_os_error
 from analysis.io.json_window import JsonWindow
 from modelserver.wire.errors import UnreadableData
 
@@ -23,7 +24,7 @@ def read_entries(path: Path) -> Iterator[tuple[str, Any]]:
         with path.open(encoding="utf-8") as file:
             yield from _read_entries(_Window(file))
     except OSError as error:
-        raise UnreadableData(f"{path}: {error.strerror}") from error
+        raise UnreadableData(f"{path}: {describe_os_error(error)}") from error
     except ValueError as error:
         raise UnreadableData(f"{path}: not JSON in UTF-8: {error}") from error
 

@@ -44,7 +44,7 @@ class BatchLimits:
 
 
 # Of windows that an encoder reads at once, of any length.
-OF_WINDOWS = BatchLimits(tokens=GPU_TOKENS, items=GPU_TOKENS, fill=0.0)
+WINDOW_LIMITS = BatchLimits(tokens=GPU_TOKENS, items=GPU_TOKENS, fill=0.0)
 
 
 def find_companions(costs: Sequence[int], limits: BatchLimits) -> list[int]:

@@ -52,7 +52,7 @@ class Selection:
         asked = [example for example in given if self.reasoning is None or is_comparison(example)]
         chosen = [short for example in asked if (short := self._shorten(example)) is not None]
         notes = (
-            (len(given) - len(asked), "that compare nothing"),
+            (len(given) - len(asked), "that do not compare by a listed word"),
             (len(asked) - len(chosen), "without a fact"),
         )
         for number, kind in notes:

@@ -22,7 +22,7 @@ from modelserver.inputs.selection import Selection
 from modelserver.wire.errors import UnreadableData
 from modelserver.wire.schema import QAItem, Text, find_text_problem, format_first_problem
 
-ALL = Selection()
+EVERYTHING = Selection()
 
 
 class GoldSpan(NamedTuple):
@@ -112,11 +112,11 @@ def read_quoref(path: Path) -> ReadingSet:
     return _read_paragraphs(path, together=True)
 
 
-def read_hotpotqa(path: Path, selection: Selection = ALL) -> ReadingSet:
+def read_hotpotqa(path: Path, selection: Selection = EVERYTHING) -> ReadingSet:
     """Read a file in the official HotpotQA form (Yang et al. 2018).
 
     An answer's span is its first occurrence in the gold facts, else in another sentence, else in a
-    title. Questions without one, yes and no among them, are kept: they cannot be learned from, but
+    title. Questions without one, yes and no among them, remain: they cannot be learned from, but
     count. ``selection`` chooses questions and what of their contexts is read.
     """
     gold = selection.of(read_gold(path), path)

@@ -18,7 +18,7 @@ from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import Fact, QAItem
 
 MAX_TOKENS = 20_000  # of a context; a bound on time, for memory is bounded by the windows that run together
-KEPT = 256  # items whose tokens are kept between being checked, measured and predicted
+CACHED_ITEMS = 256  # items whose tokens stay in memory between being checked, measured and predicted
 
 # Question and context, in a form that can be a key.
 Text = tuple[str, tuple[tuple[str, tuple[str, ...]], ...]]
@@ -134,7 +134,7 @@ class WindowReader:
         self._before, self._between, self._after = _find_segments(self._tokenizer)
         specials = len(self._before.ids) + len(self._between.ids) + len(self._after.ids)
         self._room = reading.window - specials
-        self._encode = lru_cache(maxsize=KEPT)(self._encode_text)
+        self._encode = lru_cache(maxsize=CACHED_ITEMS)(self._encode_text)
 
     def encode(self, item: QAItem) -> Encoded:
         """Return the tokens of an item.

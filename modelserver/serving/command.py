@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,9 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from analysis.io.command_line import BAD_USAGE
+from analysis.commands.options import Positive
+from analysis.io.command_line import BadUsage
+from analysis.io.errors import describe_os_error
 from modelserver.inputs.packing import BatchLimits, choose_batch_tokens
 from modelserver.serving.devices import Hardware
 from modelserver.serving.lifecycle import bind, run
@@ -36,7 +37,7 @@ def _parse_systems(_: Any, tokens: Sequence[Any]) -> tuple[ServedSpec, ...] | No
 def _parse_devices(_: Any, tokens: Sequence[Any]) -> tuple[str, ...]:
     devices = tuple(part.strip() for part in tokens[0].value.split(","))
     for device in devices:
-        if not re.fullmatch(r"[a-z]+(:\d+)?", device):
+        if not re.fullmatch(r"cpu|(cuda|mps|xpu)(:\d+)?", device):
             raise ValueError(f"{device!r} is not a device; write cpu, cuda or cuda:1")
     return devices
 
@@ -54,7 +55,8 @@ def _check_seconds(_: Any, seconds: float) -> None:
         raise ValueError("must be a number of seconds above 0")
 
 
-Positive = Annotated[int, Parameter(validator=Number(gte=1))]
+Bytes = Annotated[int, Parameter(converter=_parse_bytes, metavar="BYTES")]
+Devices = Annotated[tuple[str, ...], Parameter(converter=_parse_devices, n_tokens=1, metavar="DEVICES")]
 Seconds = Annotated[float, Parameter(validator=_check_seconds)]
 
 
@@ -75,8 +77,8 @@ class ComputeOptions:
         threads: CPU threads of each process; OMP_NUM_THREADS or 1 by default.
     """
 
-    device: Annotated[tuple[str, ...], Parameter(converter=_parse_devices, n_tokens=1)] = ("cpu",)
-    max_memory: Annotated[int | None, Parameter(converter=_parse_bytes)] = None
+    device: Devices = ("cpu",)
+    max_memory: Bytes | None = None
     half: bool = False
     compile: bool = False
     processes: Annotated[Positive | None, Parameter(env_var="MODELSERVER_PROCESSES")] = None
@@ -154,7 +156,7 @@ def serve(
     port: Annotated[int, Parameter(validator=Number(gte=0, lte=65_535))] = 8100,
     systems: Annotated[
         tuple[ServedSpec, ...] | None,
-        Parameter(converter=_parse_systems, n_tokens=1, env_var="MODELSERVER_SYSTEMS"),
+        Parameter(converter=_parse_systems, n_tokens=1, metavar="SYSTEMS", env_var="MODELSERVER_SYSTEMS"),
     ] = None,
     load: Literal["start", "first-use"] = "start",
     token_file: Path | None = None,
@@ -179,8 +181,7 @@ def serve(
         bounds: Bounds of requests, batches and queues.
     """
     if message := compute.contradiction():
-        sys.stderr.write(f"error: {message}\n")
-        return BAD_USAGE
+        raise BadUsage(message)
     log_to_stderr(log_level)
     token = _read_token(token_file)
     listener = bind(host, port)
@@ -212,7 +213,7 @@ def _read_token(path: Path | None) -> str | None:
     try:
         token = path.read_text(encoding="utf-8").strip()
     except OSError as error:
-        raise UnreadableData(f"{path}: {error.strerror}") from error
+        raise UnreadableData(f"{path}: {describe_os_error(error)}") from error
     if not token:
         raise UnreadableData(f"{path}: holds no token")
     return token

@@ -128,7 +128,7 @@ class _Run:
         return [min(pair) for pair in zip(own, below[0], strict=True)]
 
     def _attention(self, node: Node, below: list[list[float]]) -> list[float]:
-        """Over the tokens; it sums to one unless there is nothing to attend to."""
+        """Return weights of tokens; they sum to one unless all are zero."""
         texts = [self.item.passage[start:end] for start, end in self.item.tokens]
         wanted = set(_WORD.findall((node.argument or self.item.text).lower()))
         if node.module in ("find-num", "find-date"):
@@ -154,7 +154,7 @@ class _Run:
         return run(self.program, outputs).values
 
     def _spans(self, attention: Sequence[float]) -> Iterator[FoundSpan]:
-        """The tokens with most of the attention, each by itself."""
+        """Yield the tokens with most of the attention, each by itself."""
         most = max(attention, default=0.0)
         for (start, end), weight in zip(self.item.tokens, attention, strict=True):
             if weight and weight > 0.9 * most:
@@ -173,7 +173,7 @@ class _Run:
 
 
 def _compute_share(*parts: object) -> float:
-    """A number in [0, 1) that the parts decide."""
+    """Return a number in [0, 1) that the parts decide."""
     digest = hashlib.sha256("\x1f".join(map(str, parts)).encode()).digest()
     return int.from_bytes(digest[:4]) / 2**32
 

@@ -62,7 +62,7 @@ HTTP_CODES = {
     408: "deadline_exceeded",
     413: "too_large",
 }
-SOON = 1.0  # seconds after which to come back, if nothing better is known
+RETRY_SECONDS = 1.0  # seconds after which to come back, if nothing better is known
 LISTEN_AFTER = 0.5  # seconds of work after which it pays to find out whether the caller still waits
 
 
@@ -232,7 +232,9 @@ def build_error_response(error: ModelServerError, *, status: int | None = None) 
     """Return the HTTP response for an error."""
     headers = {}
     if error.retry_after is not None or error.status == Unavailable.status:
-        headers["Retry-After"] = f"{math.ceil(SOON if error.retry_after is None else error.retry_after)}"
+        headers["Retry-After"] = (
+            f"{math.ceil(RETRY_SECONDS if error.retry_after is None else error.retry_after)}"
+        )
     if isinstance(error, Unauthorized):
         headers["WWW-Authenticate"] = "Bearer"
     body = ErrorBody(error=error.code, message=str(error), field=error.field)

@@ -62,7 +62,7 @@ class ServedReader(_Served[Predictor]):
     """A reader."""
 
     def predict(self, items: Sequence[QAItem]) -> Sequence[Outcome]:
-        """As the system does."""
+        """Predict as the system does."""
         with self._precision():
             return self._inner.predict(items)
 
@@ -89,7 +89,7 @@ class ServedNetwork(_Served[Executor]):
         self.warm_up = inner.warm_up
 
     def execute(self, items: Sequence[ModuleItem]) -> Sequence[Outcome]:
-        """As the system does."""
+        """Execute as the system does."""
         with self._precision():
             return self._inner.execute(items)
 
@@ -120,7 +120,7 @@ def _require_device(device: str) -> None:
     try:
         check_device(str, device)
     except ValueError as error:
-        raise LoadFailed(f"the device {device!r} {error}") from error
+        raise LoadFailed(f"the device {device!r} cannot be used. {error}") from error
 
 
 def _make_source(choice: LocalSpec, hardware: Hardware) -> Source:

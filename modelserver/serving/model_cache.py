@@ -77,7 +77,7 @@ class _Entry:
     def __init__(self, name: str, source: Source) -> None:
         self.name, self.source = name, source
         self.system: Served | None = None
-        self.revision = ""  # these are kept when the system is evicted
+        self.revision = ""  # these stay when the system is evicted
         self.description, self.kind = source.about.description, source.about.kind
         self.size: int | None = None
         self.users = 0

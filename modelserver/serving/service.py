@@ -155,7 +155,7 @@ class Service:
     async def drain(self, seconds: float) -> bool:
         """Refuse new work and finish what is queued.
 
-        Requests that wait for a system to be loaded are refused too. If draining takes longer than
+        It also refuses requests that wait for a system to be loaded. If draining takes longer than
         ``seconds``, the rest is answered Unavailable and the result is False.
         """
         self.state = "draining"

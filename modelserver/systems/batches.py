@@ -5,7 +5,7 @@ Sizes in the comments:
     N examples, K context tokens of them all (no padding), M question tokens (padded), F facts of them all,
     U spellings, T tokens of the longest context.
 
-Tokens are kept flat, [K, …], and padded only inside a layer, so that padding never reaches a result.
+Tokens lie flat, [K, …], and are padded only inside a layer, so that padding never reaches a result.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from modelserver.inputs.decoding import Bools
 from modelserver.inputs.encoders import find_longest_window, open_tokenizer, open_untrained, stage_files
 from modelserver.inputs.features import Features, Ints, tokenise
-from modelserver.inputs.packing import OF_WINDOWS, plan_batches
+from modelserver.inputs.packing import WINDOW_LIMITS, plan_batches
 from modelserver.inputs.windows import Encoded, Window, WindowSettings
 from modelserver.systems.batches import Batch
 from modelserver.systems.extractive import make_window_reader
@@ -155,7 +155,7 @@ class Contextual(Embedder):
         ends = np.cumsum([0] + [pieces.end - pieces.start for pieces in taken])
         vectors = [torch.zeros(0, self.encoder.config.hidden_size, device=device)]
         order = [np.zeros(0, dtype=np.int64)]
-        for positions in plan_batches([self.reader.length(pieces.window) for pieces in taken], OF_WINDOWS):
+        for positions in plan_batches([self.reader.length(pieces.window) for pieces in taken], WINDOW_LIMITS):
             inputs = self.reader.inputs([taken[position].window for position in positions], device)
             states = self.encoder(**inputs.tensors).last_hidden_state.float()  # [W, T, hidden]
             rows = []

@@ -24,7 +24,7 @@ from modelserver.inputs.decoding import (
 )
 from modelserver.inputs.encoders import find_folder, find_longest_window, hash_files, open_encoder
 from modelserver.inputs.features import NO_FACT
-from modelserver.inputs.packing import OF_WINDOWS, plan_batches
+from modelserver.inputs.packing import WINDOW_LIMITS, plan_batches
 from modelserver.inputs.windows import Encoded, Window, WindowReader, WindowSettings
 from modelserver.saliency.attribution import explain
 from modelserver.systems.base import Identified, Identity, Labels
@@ -94,7 +94,7 @@ class ExtractiveSystem(Identified):
     def logits(self, windows: Sequence[Window]) -> list[Floats]:
         """Return start and end logits of each window, [2, end - start]."""
         logits: list[Floats] = [np.empty((2, 0))] * len(windows)
-        for batch in plan_batches([self.reader.length(window) for window in windows], OF_WINDOWS):
+        for batch in plan_batches([self.reader.length(window) for window in windows], WINDOW_LIMITS):
             chosen = [windows[position] for position in batch]
             inputs = self.reader.inputs(chosen, self.model.device)
             with torch.inference_mode():

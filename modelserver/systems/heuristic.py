@@ -22,7 +22,7 @@ from modelserver.inputs.answer_types import EncoderTypes, WordCNN, compute_type_
 from modelserver.inputs.decoding import Floats
 from modelserver.inputs.features import Vocabulary, list_lower_words, require_free_answer
 from modelserver.inputs.mentions import TYPES, find_mentions
-from modelserver.inputs.weight_files import load_weights, name_file_in_errors
+from modelserver.inputs.weight_files import load_weights, name_file_in_errors, require_system
 from modelserver.systems.base import Identified, Identity, Labels, count_words
 from modelserver.wire.errors import InvalidRequest
 from modelserver.wire.schema import LEAST_LOGPROB, AnswerLocation, QAItem, QAPrediction
@@ -176,6 +176,7 @@ def load(
     total = hashlib.sha256()
     with name_file_in_errors(folder / "config.json"):
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        require_system(config, "heuristic")
         choice = choice or Choice(config["selector"], config["predictor"])
         if choice.selector not in SELECTORS or choice.predictor not in PREDICTORS:
             raise ValueError(f"no such selector or predictor: {choice.selector!r}, {choice.predictor!r}")

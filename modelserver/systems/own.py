@@ -37,6 +37,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from analysis.io.errors import NO_FILE
 from modelserver.saliency.attribution import explain
 from modelserver.systems.base import (
     complete_prediction,
@@ -167,7 +168,7 @@ def load(file: Path, class_name: str, device: str, *, name: str) -> OwnSystem:
 def _load_module(file: Path) -> ModuleType:
     name = f"own_system_{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:12]}"
     if not file.is_file():
-        raise UnusableSystem(f"{file}: no such file")
+        raise UnusableSystem(f"{file}: {NO_FILE}")
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None
     assert spec.loader is not None

@@ -22,7 +22,12 @@ from modelserver.inputs.decoding import (
     score_allowed_spans,
 )
 from modelserver.inputs.features import Features, Vocabulary, WordLimit, featurise
-from modelserver.inputs.weight_files import load_half_weights, name_file_in_errors, serialise_half_weights
+from modelserver.inputs.weight_files import (
+    load_half_weights,
+    name_file_in_errors,
+    require_system,
+    serialise_half_weights,
+)
 from modelserver.saliency.attribution import explain
 from modelserver.systems import contextual
 from modelserver.systems.base import Identified, Identity, Labels
@@ -158,13 +163,13 @@ def load(folder: Path, device: torch.device, **labels: Unpack[Labels]) -> Recurr
     Raises UnreadableWeights, naming the file and what is wrong with it.
     """
     digest = hashlib.sha256()
+    with name_file_in_errors(folder / "config.json"):
+        fields = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        require_system(fields, labels["name"])
+        config = Config(**fields)
     for file in ("config.json", "vocab.json", "model.safetensors"):
         with name_file_in_errors(folder / file):
             digest.update((folder / file).read_bytes())
-    with name_file_in_errors(folder / "config.json"):
-        config = Config(**json.loads((folder / "config.json").read_text(encoding="utf-8")))
-        if config.system != labels["name"]:
-            raise ValueError(f"system is {config.system!r}, not {labels['name']!r}")
     with name_file_in_errors(folder / "vocab.json"):
         vocabulary = Vocabulary.load(folder / "vocab.json")
     embed = None

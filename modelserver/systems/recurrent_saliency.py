@@ -23,7 +23,7 @@ from modelserver.systems.recurrent import Outputs, Qi2019, SelectAndForget
 from modelserver.wire.errors import PredictionFailed
 from modelserver.wire.schema import QAItem, SaliencyOptions
 
-ASKED = -1 - NUMBER_FEATURES  # the column of a word's vector that says whether the question has it
+QUESTION_COLUMN = -1 - NUMBER_FEATURES  # the column of a word's vector that says whether the question has it
 
 
 class Reader(Protocol):
@@ -69,7 +69,7 @@ class RecurrentSaliency:
             row += len(seen)
             baseline = unknown.expand_as(vectors).clone()
             if marked:  # a word of the question is one whatever it is
-                baseline[: len(of.question_word), ASKED] = 1.0
+                baseline[: len(of.question_word), QUESTION_COLUMN] = 1.0
             subjects.append(
                 _build_subject(item, of, outputs, part, vectors, baseline, span=options.target == "span")
             )
@@ -89,7 +89,12 @@ class RecurrentSaliency:
         context = torch.cat([vectors[m:] for vectors, m in zip(rows, asked, strict=True)])
         if any(rows_ is not None for rows_ in hidden):  # a hidden word is no longer asked for, either
             context = torch.cat(
-                [context[:, :ASKED], batch.asked[:, None].float(), context[:, ASKED + 1 :]], 1
+                [
+                    context[:, :QUESTION_COLUMN],
+                    batch.asked[:, None].float(),
+                    context[:, QUESTION_COLUMN + 1 :],
+                ],
+                1,
             )
         start, end = self._answer(question, context, batch)
         sums = np.cumsum([0] + [len(read.features.word) for read in reads[:-1]]) - asked

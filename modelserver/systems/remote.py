@@ -39,8 +39,8 @@ from modelserver.wire.schema import (
     format_first_problem,
 )
 
-AWAY = frozenset({408, 429, 502, 503, 504})  # the same items may be answered later
-BLAMES = frozenset({400, 413, 422, 500})  # one of the items may be the reason; of all others none is
+RETRY_STATUSES = frozenset({408, 429, 502, 503, 504})  # the same items may be answered later
+ITEM_STATUSES = frozenset({400, 413, 422, 500})  # one of the items may be the reason; of all others none is
 CONNECT_SECONDS = 5.0
 MOST_BYTES = 64 * 2**20  # of an answer
 EXPLAIN = "/v1/explain"
@@ -202,10 +202,10 @@ class RemoteSystem:
         if status == httpx.codes.OK:
             return
         message = f"{self.shown} answered {status} {response.reason_phrase}".rstrip()
-        if status in AWAY:
+        if status in RETRY_STATUSES:
             wait = response.headers.get("Retry-After", "")
             raise Unavailable(message, retry_after=float(wait) if wait.isdecimal() else None)
-        raise PredictionFailed(message) if status in BLAMES else UnusableSystem(message)
+        raise PredictionFailed(message) if status in ITEM_STATUSES else UnusableSystem(message)
 
     def _parse_reply(self, content: bytes, asked: Set[str]) -> Mapping[str, Any]:
         try:

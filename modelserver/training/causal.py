@@ -36,8 +36,11 @@ from modelserver.training.options import (
     Compute,
     Count,
     Data,
+    DevCount,
     LearningRate,
     Output,
+    TrainCount,
+    Whole,
     extract_options,
     options_of_command,
 )
@@ -58,9 +61,9 @@ TEMPLATE = "{% for message in messages %}{{ message.content }}{% endfor %}"  # o
 PADDING, END = "<pad>", "<end>"
 # Distracting articles; CUT leaves of each needed article the needed sentences and one more.
 CUT: Literal[-1] = -1
-ALL = 1_000
-STAGES = (CUT, 0, 2, 4, ALL)
-LEARNED = 0.25  # nats a token of the present stage's text, from which the next stage begins
+ALL_DISTRACTORS = 1_000
+STAGES = (CUT, 0, 2, 4, ALL_DISTRACTORS)
+LEARNED_LOSS = 0.25  # nats a token of the present stage's text, from which the next stage begins
 OF_EARLIER = 0.3  # share of batches of the stages before
 WEIGHTS = {"rationale": 1.0, "facts": 4.0, "type": 4.0, "answer": 4.0}
 OF_FORM = 0.5  # weight of what stands around the values
@@ -89,7 +92,7 @@ class Recipe:
     clip: Annotated[float, NOT_AN_OPTION] = 1.0
     check_every: Count = 250
     pieces: Annotated[Count, Parameter(name="--vocabulary-size")] = 3_000
-    seed: int = 1
+    seed: Whole = 1
 
 
 class Piece(NamedTuple):
@@ -351,7 +354,7 @@ class LanguageTrainer(loop.Trainer[GoldExample]):
             "dev_loss": whole,
             "score": right,
         }
-        if of_stage < LEARNED and self.stage < len(STAGES) - 1:
+        if of_stage < LEARNED_LOSS and self.stage < len(STAGES) - 1:
             self.model.stage += 1
         self._batches = iter(())
         return row
@@ -415,9 +418,9 @@ class LanguageOptions(Data, Compute, Recipe, Output):
         workers: Processes that make batches; 0 makes them in this one.
     """
 
-    train: Count = 20_000
-    dev: Count = 200
-    workers: int = 0
+    train: TrainCount = 20_000
+    dev: DevCount = 200
+    workers: Whole = 0
     threads: Count = 2
 
 

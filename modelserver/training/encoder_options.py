@@ -11,15 +11,17 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import mutually_exclusive
 from torch import nn
 
+from analysis.io.command_line import only_with
 from modelserver.inputs import encoders
 from modelserver.inputs.encoders import create_encoder, extract_encoder, find_folder
 from modelserver.systems.contextual import Encoder
-from modelserver.training.options import Count, EncoderRate, Hub, options_of_command
+from modelserver.training.options import Count, EncoderRate, Hub, Whole, options_of_command
 
 NEW = re.compile(r"new:([1-9]\d{0,4})x([1-9]\d{0,2})(-rotary)?")
 HEAD = 32  # hidden size of an attention head of a new encoder
 RATE, NEW_RATE = 3e-5, 5e-4  # learning rate of a pretrained encoder (Devlin et al. 2019), and of a new one
 _WORDS = Group(validator=mutually_exclusive)
+WITH_ENCODER, WITH_WORD_VECTORS = only_with("--encoder"), only_with("--word-vectors")
 
 
 def check_encoder(_: type, name: str | None) -> None:
@@ -51,11 +53,11 @@ class EncoderOptions(Hub):
             does not hold.
     """
 
-    encoder: Annotated[EncoderName | None, Parameter(group=_WORDS)] = None
-    word_vectors: Annotated[Path | None, Parameter(group=_WORDS)] = None
-    encoder_rate: EncoderRate | None = None
-    vocabulary_size: Count = 8000
-    most_vectors: int = 50_000
+    encoder: Annotated[EncoderName | None, Parameter(group=(_WORDS, WITH_ENCODER))] = None
+    word_vectors: Annotated[Path | None, Parameter(group=(_WORDS, WITH_WORD_VECTORS))] = None
+    encoder_rate: Annotated[EncoderRate | None, Parameter(group=WITH_ENCODER)] = None
+    vocabulary_size: Annotated[Count, Parameter(group=WITH_ENCODER)] = 8000
+    most_vectors: Annotated[Whole, Parameter(group=WITH_WORD_VECTORS)] = 50_000
 
     def open_encoder(self, texts: Iterable[str]) -> Encoder | None:
         """Return the encoder to start from, None without one.

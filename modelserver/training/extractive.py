@@ -20,6 +20,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 from torch import nn
 
+from analysis.io.command_line import BadUsage, only_with
 from analysis.scores.hotpotqa import answer_f1, exact_match
 from modelserver.evaluation.predict_file import predict_all
 from modelserver.inputs.encoders import find_longest_window, save
@@ -48,6 +49,7 @@ from modelserver.training.options import (
     Positive,
     ScheduleName,
     Selecting,
+    Whole,
     extract_options,
     hold_out,
     options_of_command,
@@ -63,6 +65,7 @@ from modelserver.training.span_loss import (
 from modelserver.wire.errors import UnreadableData, UnreadableWeights
 
 Format = Literal["hotpotqa", "quoref", "squad"]
+WITH_DEV_FILE = only_with("--dev-file")
 
 
 @options_of_command
@@ -88,7 +91,7 @@ class Schedule:
     batch: BatchSize = 16
     encoder_rate: EncoderRate | None = None
     warm_up: Annotated[float, NOT_AN_OPTION] = 0.1
-    warm_up_steps: Annotated[Count | None, Parameter(name="--warm-up")] = None
+    warm_up_steps: Annotated[Whole | None, Parameter(name="--warm-up")] = None
     schedule: ScheduleName | None = None  # None, as in settings of runs before this option: they resume
     decay: Annotated[float, NOT_AN_OPTION] = 0.01
     clip: Annotated[float, NOT_AN_OPTION] = 1.0
@@ -96,7 +99,7 @@ class Schedule:
     tokens: Annotated[Count, Parameter(name="--max-batch-tokens")] = 8_192
     check_every: Count = 500
     patience: Count = 6
-    seed: int = 1
+    seed: Whole = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +112,9 @@ class Recipe(Schedule):
 
 def compute_pace(step: int, recipe: Recipe) -> float:
     """Return the share of the full learning rate at a step."""
-    warm_up = recipe.warm_up_steps or max(1, round(recipe.warm_up * recipe.steps))
+    warm_up = recipe.warm_up_steps
+    if warm_up is None:
+        warm_up = max(1, round(recipe.warm_up * recipe.steps))
     return compute_schedule_pace(step, recipe.schedule or "linear-to-zero", warm_up, recipe.steps)
 
 
@@ -285,8 +290,8 @@ class ExtractiveOptions(Selecting, Compute, Schedule, Hub, Output):
     encoder: EncoderName = field(kw_only=True)
     train_file: Path = field(kw_only=True)
     format: Format = field(kw_only=True)
-    dev_file: Path | None = None
-    dev_format: Format | None = None
+    dev_file: Annotated[Path | None, Parameter(group=WITH_DEV_FILE)] = None
+    dev_format: Annotated[Format | None, Parameter(group=WITH_DEV_FILE)] = None
     epochs: Positive = 2.0
     steps: Count | None = None
     learning_rate: LearningRate | None = None
@@ -349,7 +354,7 @@ def _read(path: Path, form: Format, options: ExtractiveOptions) -> list[ReadingE
     if form == "hotpotqa":
         read = read_hotpotqa(path, options.selection)
     elif options.selection:
-        raise UnreadableData(f"{path}: --context and --reasoning need supporting facts; {form} has none")
+        raise BadUsage(f"{path}: --context and --reasoning need supporting facts; {form} has none")
     else:
         read = FORMATS[form](path)
     if read.left_out:

@@ -18,6 +18,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
+from analysis.io.command_line import always_json
 from modelserver.inputs import encoders
 from modelserver.inputs.answer_types import EncoderTypes, WordCNN, compute_type_logprobs
 from modelserver.inputs.features import Vocabulary
@@ -32,16 +33,20 @@ from modelserver.training.options import (
     Compute,
     Count,
     Data,
+    DevCount,
     EncoderRate,
     Hub,
+    LearningRate,
     Output,
+    TrainCount,
+    Whole,
     extract_options,
     options_of_command,
 )
 from modelserver.wire.errors import UnreadableData
 from modelserver.world import Split, generate
 
-RARE = 15  # words seen less often get no vector: names must not be learned by heart
+FEWEST_USES = 15  # words seen less often get no vector: names must not be learned by heart
 UNTYPED = "no answer is a name, a date or a number of a supporting fact"
 
 
@@ -86,12 +91,12 @@ class Recipe:
 
     word_epochs: Count = 5
     encoder_epochs: Count = 3
-    word_rate: Annotated[float, NOT_AN_OPTION] = 2e-3
+    word_rate: LearningRate = 2e-3
     encoder_rate: EncoderRate = 1e-3
     batch: BatchSize = 32
     clip: Annotated[float, NOT_AN_OPTION] = 1.0
     weighted: Annotated[bool, NOT_AN_OPTION] = False
-    seed: int = 1
+    seed: Whole = 1
 
 
 class Trainer(loop.Trainer[Labelled]):
@@ -99,7 +104,7 @@ class Trainer(loop.Trainer[Labelled]):
 
     The word model comes first. The encoder is made when its first step is
     due, so that its new weights follow the random numbers that the word model
-    used up. The last weights are kept, whatever their scores on dev are.
+    used up. The last weights remain, whatever their scores on dev are.
 
     Args:
         choice: Selector and predictor that the folder names.
@@ -119,7 +124,9 @@ class Trainer(loop.Trainer[Labelled]):
     ) -> None:
         self.choice, self.recipe, self.examples, self.folder = choice, recipe, examples, encoder
         self.weights = compute_type_weights(examples) if recipe.weighted else None
-        self.words = WordCNN(Vocabulary.build([example.question for example in examples], at_least=RARE))
+        self.words = WordCNN(
+            Vocabulary.build([example.question for example in examples], at_least=FEWEST_USES)
+        )
         self.encoder: EncoderTypes | None = None
         self.optimiser: torch.optim.Optimizer = torch.optim.Adam(self.words.parameters(), lr=recipe.word_rate)
         self.check_every = -(-len(examples) // recipe.batch)  # steps of an epoch
@@ -245,13 +252,14 @@ class HeuristicOptions(Data, TypesOptions, Output):
         predictor: Predictor of answer types.
     """
 
-    train: Count = 4000
-    dev: Count = 400
+    train: TrainCount = 4000
+    dev: DevCount = 400
     selector: Selector = "overlap"
     predictor: Predictor = "words"
     weighted: bool = False
 
 
+@always_json
 def heuristic(*, options: HeuristicOptions) -> None:
     """Train the answer types of the heuristic, in minutes on one core.
 

@@ -24,9 +24,10 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.progress import Progress
 
+from analysis.io.command_line import always_json
 from modelserver.training.coupling_loss import FORMS, Coupling
 from modelserver.training.loop import hash_examples, require_new, train
-from modelserver.training.options import Count, Output, Start, options_of_command
+from modelserver.training.options import Count, Output, Start, Whole, options_of_command
 from modelserver.training.recurrent import Recipe, RecurrentOptions, Work
 from modelserver.wire.errors import UnreadableData
 
@@ -200,11 +201,12 @@ class SearchOptions(RecurrentOptions, Output):
     """
 
     runs: Count = 100
-    seed: int = 1
+    seed: Whole = 1
     costs: Annotated[Limits, Parameter(validator=check_range)] = Space.costs
     fact_weights: Annotated[Limits, Parameter(validator=check_positive_range)] = Space.fact_weights
 
 
+@always_json
 def search_costs(
     system: Annotated[Literal["qi2019-reg", "select-and-forget-reg"], Parameter(help="The reader to train.")],
     /,

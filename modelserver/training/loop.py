@@ -295,12 +295,12 @@ def compute_cosine_pace(step: int, warm_up: int, total: int) -> float:
 def compute_schedule_pace(step: int, schedule: ScheduleName, warm_up: int, total: int) -> float:
     """Return the share of the full learning rate at a step, in (0, 1].
 
-    It rises linearly during the warm-up, of 1 step at least, then falls by the schedule: to a tenth, to zero
+    It rises linearly during the warm-up, if any, then falls by the schedule: to a tenth, to zero
     after the last step, as `compute_cosine_pace`, or not at all.
     """
     if schedule == "cosine":
         return compute_cosine_pace(step, warm_up, total)
-    rise = (step + 1) / warm_up
+    rise = (step + 1) / max(1, warm_up)
     if schedule == "linear-to-zero":
         return min(rise, max(0.0, (total - step) / max(1, total - warm_up)))
     return min(1.0, rise) * (1 - 0.9 * step / total if schedule == "linear" else 1.0)

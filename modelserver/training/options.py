@@ -14,12 +14,13 @@ import torch
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number, mutually_exclusive
 
+from analysis.io.command_line import only_with, only_without
 from modelserver.inputs.devices import Device
 from modelserver.inputs.selection import Context, Reasoning, Selection
 from modelserver.wire.errors import UnreadableData
 from modelserver.world.names import Split
 
-HELD_OUT = 20  # without a dev file, one example in this many is kept for it
+HELD_OUT = 20  # without a dev file, one example in this many becomes dev
 
 
 def check_positive(_: type, value: float | None) -> None:
@@ -33,12 +34,21 @@ def check_positive(_: type, value: float | None) -> None:
 
 
 Count = Annotated[int, Parameter(validator=Number(gte=1))]
+Whole = Annotated[int, Parameter(validator=Number(gte=0))]
 Positive = Annotated[float, Parameter(validator=check_positive)]
 Rate = Annotated[float, Parameter(validator=(check_positive, Number(lt=1)))]
 BatchSize = Annotated[Count, Parameter(name=("--batch-size", "--batch"))]
 LearningRate = Annotated[Rate, Parameter(name=("--learning-rate", "--rate"))]
 EncoderRate = Annotated[Rate, Parameter(name=("--encoder-learning-rate", "--encoder-rate"))]
 ScheduleName = Literal["linear", "linear-to-zero", "cosine", "constant"]
+WITH_TRAIN_FILE, WITHOUT_TRAIN_FILE = only_with("--train-file"), only_without("--train-file")
+WITHOUT_DEV_FILE, WITHOUT_TEST_FILE = only_without("--dev-file"), only_without("--test-file")
+TrainCount = Annotated[Count, Parameter(group=WITHOUT_TRAIN_FILE)]
+DevCount = Annotated[Count, Parameter(group=(WITHOUT_TRAIN_FILE, WITHOUT_DEV_FILE))]
+TestCount = Annotated[Count, Parameter(group=WITHOUT_TEST_FILE)]
+TrainFile = Annotated[Path, Parameter(group=(WITH_TRAIN_FILE, WITHOUT_TRAIN_FILE))]
+DevFile = Annotated[Path, Parameter(group=WITHOUT_DEV_FILE)]
+TestFile = Annotated[Path, Parameter(group=WITHOUT_TEST_FILE)]
 NOT_AN_OPTION = Parameter(parse=False)  # a field of a recipe that commands leave as it is
 
 Example = TypeVar("Example")
@@ -114,11 +124,11 @@ class Data:
             20th example of --train-file, if there is one.
     """
 
-    train: Count = 8000
-    dev: Count = 400
-    world_seed: int = 1
-    train_file: Path | None = None
-    dev_file: Path | None = None
+    train: TrainCount = 8000
+    dev: DevCount = 400
+    world_seed: Annotated[int, Parameter(group=WITHOUT_TRAIN_FILE)] = 1
+    train_file: TrainFile | None = None
+    dev_file: DevFile | None = None
 
     def open_examples(
         self, read: Callable[[Path], list[Example]], generate: Callable[[Split, int, int], list[Example]]

@@ -42,6 +42,7 @@ from modelserver.training.options import (
     Output,
     ScheduleName,
     Selecting,
+    Whole,
     extract_options,
     options_of_command,
 )
@@ -81,7 +82,7 @@ class Recipe:
     steps: Count = 1800
     batch: BatchSize = 16
     rate: LearningRate = 3e-3
-    warm_up: Count = 60
+    warm_up: Whole = 60
     schedule: ScheduleName | None = None  # None, as in settings of runs before this option: they resume
     clip: Annotated[float, NOT_AN_OPTION] = 5.0
     rare: Annotated[int, NOT_AN_OPTION] = 15
@@ -90,7 +91,7 @@ class Recipe:
     fact_weight: Annotated[float, NOT_AN_OPTION] = 12.0
     coupling: Annotated[Coupling | None, NOT_AN_OPTION] = None
     encoder_rate: EncoderRate | None = None
-    seed: int = 1
+    seed: Whole = 1
 
 
 class Trainer(loop.Trainer[GoldExample]):

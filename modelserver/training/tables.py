@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from modelserver.training.loop import require_free, require_new
-from modelserver.training.options import Count, Output, options_of_command
+from modelserver.training.options import Count, Output, Whole, options_of_command
 from modelserver.world.items import write_whole
 
 Key = TypeVar("Key", bound=tuple[str, ...])  # names of a row in table.json, from the outermost
@@ -33,7 +33,7 @@ class TableOptions(Output):
         seeds: Number of seeds, from --seed on; the table has mean and SD.
     """
 
-    seed: int = 1
+    seed: Whole = 1
     seeds: Count = 1
 
 

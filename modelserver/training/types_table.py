@@ -20,7 +20,14 @@ from modelserver.training.heuristic import (
     read_labelled,
 )
 from modelserver.training.loop import train
-from modelserver.training.options import Count, extract_options, options_of_command
+from modelserver.training.options import (
+    TestCount,
+    TestFile,
+    TrainCount,
+    TrainFile,
+    extract_options,
+    options_of_command,
+)
 from modelserver.training.tables import Table, TableOptions, format_cell, format_markdown
 
 Row = Literal["encoder", "words", "words-weighted"]
@@ -43,11 +50,11 @@ class TypesTableOptions(TypesOptions, TableOptions):
         test_file: Score on this file instead of generated examples.
     """
 
-    train: Count = 4000
-    test: Count = 400
+    train: TrainCount = 4000
+    test: TestCount = 400
     world_seed: int = 1
-    train_file: Path | None = None
-    test_file: Path | None = None
+    train_file: TrainFile | None = None
+    test_file: TestFile | None = None
 
 
 def types_table(*, options: TypesTableOptions) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from analysis.io.errors import describe_os_error
 from modelserver.inputs.features import Floats
 from modelserver.wire.errors import UnreadableData
 
@@ -34,7 +35,7 @@ def read_vectors(path: Path, *, wanted: Collection[str], first: int) -> WordVect
     Args:
         path: File to read.
         wanted: Words to keep wherever they stand.
-        first: Lines from the top whose words are kept.
+        first: Lines from the top whose words to keep.
 
     Raises:
         UnreadableData: A line is malformed; names file and line.
@@ -69,7 +70,7 @@ def _read_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
                 if fields != [""] and not counts:
                     yield number, fields
     except OSError as error:
-        raise UnreadableData(f"{path}: {error.strerror}") from error
+        raise UnreadableData(f"{path}: {describe_os_error(error)}") from error
 
 
 def _parse_vector(fields: list[str], where: str) -> Floats:

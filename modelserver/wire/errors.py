@@ -83,7 +83,7 @@ class PredictionFailed(ModelServerError, code="prediction_failed"):
 
 
 class BudgetSpent(ModelServerError, code="budget_spent", status=402):
-    """The budget of a language model is used up; answers so far are kept."""
+    """The budget of a language model is used up; answers so far remain."""
 
 
 class SchemaMismatch(ModelServerError, code="schema_mismatch", status=409):

@@ -130,9 +130,13 @@ def _collect_gold(gold: _Gold, program: Program, words: int) -> Iterator[GoldLis
             raise ValueError(f"gold.layers.{index}: the program has {len(program.nodes)} nodes")
         spans = []
         for drawn in layer.objects:
+            passed = {drawn.id}
             while drawn.ref is not None:
                 if drawn.ref not in objects:
                     raise ValueError(f"gold.layers.{index}: refers to {drawn.ref!r}, which is not there")
+                if drawn.ref in passed:
+                    raise ValueError(f"gold.layers.{index}: ref leads back to {drawn.ref!r}")
+                passed.add(drawn.ref)
                 drawn = objects[drawn.ref]
             if drawn.tokens is None or not 0 <= drawn.tokens[0] < drawn.tokens[1] <= words:
                 raise ValueError(f"gold.layers.{index}: tokens {drawn.tokens} are not in the passage")

@@ -12,7 +12,7 @@ from torch import Tensor
 from analysis.programs import Node, Program
 from modelserver.inputs.decoding import compute_span_scores, find_top_span, require_finite_logits
 from modelserver.modular.text.modules import Modules, Text, combine, compute_distance
-from modelserver.modular.text.states import LEAST, Amount, Attention, Mentions, State, to_amount
+from modelserver.modular.text.states import EPSILON, Amount, Attention, Mentions, State, to_amount
 from modelserver.wire.errors import PredictionFailed
 from modelserver.wire.schema import ModuleValue
 
@@ -92,7 +92,7 @@ def log_likelihood(modules: Modules, text: Text, root: State, answer: Answer) ->
     right = right.to(root.probabilities.device)
     if isinstance(root, Amount) and root.logs is not None:
         return torch.logsumexp(root.logs[right], 0)
-    return torch.log(root.probabilities[right].sum() + LEAST)
+    return torch.log(root.probabilities[right].sum() + EPSILON)
 
 
 def _find_right_values(root: Mentions | Amount, answer: Answer) -> Tensor | None:

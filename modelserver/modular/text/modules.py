@@ -17,7 +17,7 @@ from torch.nn import functional
 from analysis.programs.values import compare_dates
 from modelserver.modular.text.reading import Quantities, TextFeatures
 from modelserver.modular.text.states import (
-    LEAST,
+    EPSILON,
     Amount,
     Attention,
     Mentions,
@@ -35,7 +35,7 @@ COUNT_SPREAD = 0.25  # of a count around its mean
 MOST_VALUES = 500  # of a sum or difference that are carried on, the most probable
 FLOOR = 0.01  # share of the highest edge that every word has as an answer's first or last
 SMALLEST = 1e-38  # a positive number that single precision still holds
-LOCAL = 16  # numbers of a word that the search for an answer's ends looks at
+ENDS_WIDTH = 16  # numbers of a word that the search for an answer's ends looks at
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,11 @@ class Modules(nn.Module):
             {kind: nn.Parameter(torch.tensor(-3.0)) for kind in ("numbers", "dates", "relocate")}
         )
         self.gate = nn.Parameter(torch.tensor((0.5, 10.0)))  # of `count`: threshold and steepness
-        self.local = nn.Linear(width, LOCAL)
+        self.local = nn.Linear(width, ENDS_WIDTH)
         self.edges = nn.Sequential(
-            nn.Conv1d(LOCAL + 3, 2 * LOCAL, 5, padding=2), nn.GELU(), nn.Conv1d(2 * LOCAL, 2, 5, padding=2)
+            nn.Conv1d(ENDS_WIDTH + 3, 2 * ENDS_WIDTH, 5, padding=2),
+            nn.GELU(),
+            nn.Conv1d(2 * ENDS_WIDTH, 2, 5, padding=2),
         )
         self.extract = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Linear(width, 2))
         last = self.edges[-1]
@@ -115,7 +117,7 @@ class Modules(nn.Module):
         question = (asked @ text.question).expand_as(text.words)
         seen = torch.cat((question, text.words, question * text.words), 1)
         logits = self.filter_word(seen).squeeze(1)
-        # In logarithms, so that shares sum to 1 even if almost nothing is kept.
+        # In logarithms, so that shares sum to 1 even if almost nothing remains.
         logs = torch.log(below.weights.clamp_min(SMALLEST)) + functional.logsigmoid(logits)
         weights = torch.exp(logs - logs.max().detach()) * (below.weights > 0)
         left = (below.weights / below.weights.max() * torch.sigmoid(logits)).max()
@@ -260,7 +262,7 @@ def compute_distance(state: Mentions) -> Amount:
     both = to_amount(state)
     same = torch.eye(len(both.values), device=both.values.device)
     pairs = torch.outer(both.probabilities, both.probabilities) * (1 - same)
-    pairs = pairs / (pairs.sum() + LEAST)
+    pairs = pairs / (pairs.sum() + EPSILON)
     # Rounding may leave a sum above 1, and a probability below 0 has no logarithm.
     pairs = pairs + same * (1 - pairs.sum()).clamp(min=0) / len(same)
     values = (both.values[:, None] - both.values).abs()

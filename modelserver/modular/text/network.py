@@ -15,8 +15,13 @@ from torch import Tensor, nn
 
 from modelserver.inputs import encoders
 from modelserver.inputs.features import Ints
-from modelserver.inputs.packing import OF_WINDOWS, plan_batches
-from modelserver.inputs.weight_files import load_half_weights, name_file_in_errors, serialise_half_weights
+from modelserver.inputs.packing import WINDOW_LIMITS, plan_batches
+from modelserver.inputs.weight_files import (
+    load_half_weights,
+    name_file_in_errors,
+    require_system,
+    serialise_half_weights,
+)
 from modelserver.inputs.windows import Inputs, Window, WindowSettings
 from modelserver.modular.text.grammar import Language
 from modelserver.modular.text.modules import Modules, Text
@@ -74,7 +79,7 @@ class Network(nn.Module):
         return Language(config.extract, config.sorting, bool(len(reading.numbers)), bool(len(reading.dates)))
 
     def read(self, item: ModuleItem) -> TextFeatures:
-        """Raises InvalidRequest as `reading.read` does."""
+        """Read an item; raise InvalidRequest as `reading.read` does."""
         return read(item, self.reader)
 
     def forward(self, readings: Sequence[TextFeatures]) -> list[Text]:
@@ -82,7 +87,7 @@ class Network(nn.Module):
         windows = [(n, window) for n, r in enumerate(readings) for window in self.reader.windows(r.encoded)]
         states: list[Tensor] = [torch.empty(0)] * len(windows)
         lengths = [self.reader.length(window) for _, window in windows]
-        for positions in plan_batches(lengths, OF_WINDOWS):
+        for positions in plan_batches(lengths, WINDOW_LIMITS):
             encoded = self._encode([(readings[windows[p][0]], windows[p][1]) for p in positions])
             for position, state in zip(positions, encoded, strict=True):
                 states[position] = state
@@ -158,9 +163,9 @@ def load(folder: Path, device: torch.device) -> tuple[Network, str]:
         with name_file_in_errors(folder / name):
             digest.update((folder / name).read_bytes())
     with name_file_in_errors(folder / CONFIG):
-        config = Config(**json.loads((folder / CONFIG).read_text(encoding="utf-8")))
-        if config.system != Config.system:
-            raise ValueError(f"system is {config.system!r}, not {Config.system!r}")
+        fields = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        require_system(fields, Config.system)
+        config = Config(**fields)
     described = folder / contextual.FOLDER
     with name_file_in_errors(described):
         encoder = contextual.open_encoder(described, config.window)

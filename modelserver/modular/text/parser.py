@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from modelserver.inputs.decoding import require_finite_logits
 from modelserver.modular.text.grammar import MOST_NODES, Derivation, Language, list_all_productions
 
-NOTHING = len(list_all_productions())  # the production before the first one and above the root
+NO_PRODUCTION = len(list_all_productions())  # the production before the first one and above the root
 
 
 class Memory(NamedTuple):
@@ -48,13 +48,13 @@ class Parser(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.before = nn.Embedding(NOTHING + 1, width)
-        self.above = nn.Embedding(NOTHING + 1, width)
+        self.before = nn.Embedding(NO_PRODUCTION + 1, width)
+        self.above = nn.Embedding(NO_PRODUCTION + 1, width)
         self.cell = nn.LSTMCell(3 * width, width)
         self.start = nn.Linear(width, width)
         self.look = nn.Linear(width, width)
-        self.choose = nn.Linear(2 * width, NOTHING)
-        self.chosen = nn.Embedding(NOTHING, width)
+        self.choose = nn.Linear(2 * width, NO_PRODUCTION)
+        self.chosen = nn.Embedding(NO_PRODUCTION, width)
         self.ask = nn.Linear(3 * width, width)
 
     def begin(self, question: Tensor) -> Memory:
@@ -74,7 +74,7 @@ class Parser(nn.Module):
             above: The production of the node above the slot to fill.
 
         Returns:
-            The memory, [R, W] and [R, NOTHING].
+            The memory, [R, W] and [R, NO_PRODUCTION].
         """
         device = question.device
         last, parent = (torch.tensor(numbers, device=device) for numbers in (before, above))
@@ -136,7 +136,9 @@ class Parser(nn.Module):
             require_finite_logits(logits.detach().cpu().numpy())
             total = scores[:, None] + torch.log_softmax(logits + _build_mask(growing, language, logits), 1)
             best = total.flatten().topk(min(size, int(torch.isfinite(total).sum())))
-            row, number = (part.tolist() for part in (best.indices // NOTHING, best.indices % NOTHING))
+            row, number = (
+                part.tolist() for part in (best.indices // NO_PRODUCTION, best.indices % NO_PRODUCTION)
+            )
             grown = [growing[r].take(n) for r, n in zip(row, number, strict=True)]
             memory = Memory(*(part[row] for part in memory))
             attention = self.attend_to_question(rows.expand(len(row), -1, -1), memory, seen[row], number)
@@ -175,13 +177,13 @@ def _update_memory(memory: Memory, question: Tensor, attention: Tensor, taken: S
 
 def _find_context(derivations: Sequence[Derivation]) -> tuple[list[int], list[int]]:
     """Return each derivation's last production, and that above the next slot."""
-    before = [derivation.taken[-1] if derivation.taken else NOTHING for derivation in derivations]
+    before = [derivation.taken[-1] if derivation.taken else NO_PRODUCTION for derivation in derivations]
     return before, [_find_parent(derivation) for derivation in derivations]
 
 
 def _find_parent(derivation: Derivation) -> int:
     if derivation.done or not derivation.taken:
-        return NOTHING
+        return NO_PRODUCTION
     depth = derivation.open[-1][1] - 1
     return next(
         n for n, d in zip(reversed(derivation.taken), reversed(derivation.depths), strict=True) if d == depth
@@ -191,7 +193,7 @@ def _find_parent(derivation: Derivation) -> int:
 def _build_mask(
     derivations: Sequence[Derivation], language: Language, logits: Tensor, also: Sequence[int] | None = None
 ) -> Tensor:
-    """Return 0 for productions that fit, -inf for all others, [R, NOTHING]."""
+    """Return 0 for productions that fit, else -inf, [R, NO_PRODUCTION]."""
     mask = torch.full(logits.shape, -torch.inf)
     for row, derivation in enumerate(derivations):
         mask[row, derivation.list_allowed(language)] = 0

@@ -17,7 +17,7 @@ def remove_sorting(example: Example) -> Example:
     """Return an example whose program neither sorts nor compares.
 
     The sorted input replaces the sorting. Two compared events become one `find` with the words of both,
-    which then has to choose between them. Gold of the remaining nodes is kept.
+    which then has to choose between them. The remaining nodes keep their gold.
     """
     program = example.program
     if program is None or all(node.module not in SORTING for node in program.nodes):

@@ -15,7 +15,7 @@ from analysis.programs.values import split_date
 from modelserver.modular.text.quantities import Quantity
 from modelserver.modular.text.reading import Quantities
 
-LEAST = 1e-12  # keeps quotients and logarithms finite; far below what a softmax leaves on a word
+EPSILON = 1e-12  # keeps quotients and logarithms finite; far below what a softmax leaves on a word
 
 
 @dataclass(frozen=True)

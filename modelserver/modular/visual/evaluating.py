@@ -14,8 +14,11 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import mutually_exclusive
 
 from analysis.faithfulness.examples import OutputExample
+from analysis.io.command_line import BadUsage, always_json, only_with
+from analysis.io.errors import describe_os_error
 from modelserver.inputs.devices import Device
 from modelserver.modular.visual import folder, scoring
+from modelserver.modular.visual.baseline import Baseline
 from modelserver.modular.visual.images import decode, propose
 from modelserver.modular.visual.region_files import read_regions
 from modelserver.modular.visual.scene_data import Example, read_items, read_scenes
@@ -24,17 +27,19 @@ from modelserver.world.items import write_items
 from modelserver.world.names import Split
 
 _DATA = Group(validator=mutually_exclusive)
+WITH_SCENES, WITH_DATA = only_with("--scenes"), only_with("--data")
 SHIPPED = Path(__file__).resolve().parents[2] / "weights" / "visual-nmn"
 
 
+@always_json
 def evaluate_scenes(
     *,
-    scenes: Annotated[Path | None, Parameter(group=_DATA)] = None,
-    data: Annotated[Path | None, Parameter(name=("--data", "--test-file"), group=_DATA)] = None,
-    regions: Path | None = None,
-    split: Split = "test",
+    scenes: Annotated[Path | None, Parameter(group=(_DATA, WITH_SCENES))] = None,
+    data: Annotated[Path | None, Parameter(name=("--data", "--test-file"), group=(_DATA, WITH_DATA))] = None,
+    regions: Annotated[Path | None, Parameter(group=WITH_DATA)] = None,
+    split: Annotated[Split, Parameter(group=WITH_SCENES)] = "test",
     weights: Path = SHIPPED,
-    proposer: bool = False,
+    proposer: Annotated[bool, Parameter(group=WITH_SCENES)] = False,
     outputs: Path | None = None,
     device: Device = "cpu",
 ) -> None:
@@ -57,6 +62,8 @@ def evaluate_scenes(
     if (width := examples[0].regions[0].features.shape[1]) != size:
         raise UnreadableData(f"{data or scenes}: its regions have {width} features; {weights} reads {size}")
     if outputs:
+        if isinstance(network, Baseline):
+            raise BadUsage(f"--outputs: {weights} is an lxmert, which has no modules; leave --outputs out")
         _, module_outputs = scoring.compute_outputs(network, examples)
         write_items(outputs, (_format_output(output) for output in module_outputs))
     result = {"revision": revision, **scoring.compute_scores(network, examples)}
@@ -68,11 +75,13 @@ def _read_examples(
 ) -> list[Example]:
     if scenes is not None:
         examples = read_scenes(scenes, split)
+        if not examples:
+            raise UnreadableData(f"{scenes}: its split {split} holds no scene; choose another with --split")
         return [_add_proposals(example) for example in examples] if proposer else examples
     if data is None:
-        raise UnreadableData("name what to score on: --scenes FOLDER, or --data ITEMS with --regions PATH")
+        raise BadUsage("name what to score on: --scenes FOLDER, or --data ITEMS with --regions PATH")
     if regions is None:
-        raise UnreadableData(f"{data}: its images need region features; name them with --regions")
+        raise BadUsage(f"{data}: its images need region features; name them with --regions")
     return read_items(data, read_regions(regions))
 
 
@@ -80,7 +89,7 @@ def _add_proposals(example: Example) -> Example:
     try:
         pictures = [path.read_bytes() for path in example.pictures]
     except OSError as error:
-        raise UnreadableData(f"{error.filename}: {error.strerror}") from error
+        raise UnreadableData(f"{error.filename}: {describe_os_error(error)}") from error
     return replace(example, regions=tuple(propose(decode(data, example.id)) for data in pictures))
 
 

@@ -9,17 +9,19 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 import torch
 import transformers
+from pydantic import TypeAdapter, ValidationError
 from safetensors.torch import save_file
 
 from modelserver.inputs import encoders
-from modelserver.inputs.weight_files import load_weights
+from modelserver.inputs.weight_files import load_weights, require_system
 from modelserver.modular.visual.baseline import Baseline
 from modelserver.modular.visual.bilinear import MODEL_TYPE, BilinearConfig, BilinearEncoder
-from modelserver.modular.visual.network import Config, Encoder, VisualNetwork
+from modelserver.modular.visual.network import Config, Encoder, VisualNetwork, VisualSystem
+from modelserver.wire.schema import format_first_problem
 
 Network = VisualNetwork | Baseline
 NewEncoder = Literal["lxmert", "bilinear"]
@@ -109,18 +111,20 @@ def save(folder: Path, network: Network, config: Config) -> None:
         (part / CONFIG).replace(folder / CONFIG)
 
 
-def load(folder: Path, device: torch.device) -> tuple[Network, Config, str]:
+def load(folder: Path, device: torch.device, *systems: str) -> tuple[Network, Config, str]:
     """Return a folder's network, ready to execute, its config and revision.
 
-    Raises UnreadableWeights, naming the file.
+    Raises UnreadableWeights, naming the file, also for a network that is not of ``systems``, which by
+    default are both.
     """
     total = hashlib.sha256()
     with encoders.name_source_in_errors(folder / CONFIG):
         text = (folder / CONFIG).read_bytes()
         described = json.loads(text)
+        require_system(described, *(systems or get_args(VisualSystem)))
         encoder = _build_untrained(described.pop("encoder"))
         # Older configurations lack the field: their networks learned from words at the front.
-        config = Config(**{"positions": "shifted", **described})
+        config = _parse_config({"positions": "shifted", **described})
         total.update(text)
     with encoders.name_source_in_errors(folder / TOKENIZER):
         tokenizer = encoders.open_tokenizer(folder / TOKENIZER)
@@ -133,9 +137,22 @@ def load(folder: Path, device: torch.device) -> tuple[Network, Config, str]:
     return network.to(device).eval(), config, total.hexdigest()[:12]
 
 
+def _parse_config(described: dict[str, Any]) -> Config:
+    Config(**described)  # raises TypeError for a field that there is not
+    try:
+        return TypeAdapter(Config).validate_python(described)
+    except ValidationError as error:
+        raise ValueError(format_first_problem(error)) from error
+
+
 def _build_untrained(described: dict[str, Any]) -> Encoder:
     """Return the encoder of a description in config.json."""
-    if described.get("model_type") != MODEL_TYPE:
+    kind = described.get("model_type")
+    if kind == "lxmert":
         return transformers.LxmertModel(transformers.LxmertConfig(**described))
+    if kind != MODEL_TYPE:
+        raise ValueError(
+            f"encoder: its model_type is {kind}; networks over regions need lxmert or {MODEL_TYPE}"
+        )
     sizes = {name: value for name, value in described.items() if name != "model_type"}
     return BilinearEncoder(BilinearConfig(**sizes))

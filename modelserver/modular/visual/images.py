@@ -23,8 +23,8 @@ MOST_PIXELS = 25_000_000
 LONGEST_SIDE = 640  # pixels; larger pictures are made smaller before they are looked at
 COLOURED, DARK = 0.25, 0.42  # above this saturation, or below this lightness, a pixel is foreground
 HUES = 12  # classes of hue; two of them overlap by half, so that no hue falls on a border of both
-LEAST = 6  # pixels of a side of a proposal
-SAME = 0.85  # of two proposals that overlap by more, one is dropped
+LEAST_PIXELS = 6  # pixels of a side of a proposal
+MOST_OVERLAP = 0.85  # of two proposals that overlap by more, one is dropped
 FORMATS = ("PNG", "JPEG")
 
 Pixels = NDArray[np.uint8]
@@ -104,7 +104,7 @@ def _compute_hue(values: Numbers, most: Numbers, span: Numbers) -> Numbers:
 def _find_boxes(mask: Mask) -> Iterator[tuple[int, int, int, int]]:
     labels, _ = scipy.ndimage.label(mask, structure=np.ones((3, 3)))
     for rows, columns in scipy.ndimage.find_objects(labels):
-        if rows.stop - rows.start >= LEAST and columns.stop - columns.start >= LEAST:
+        if rows.stop - rows.start >= LEAST_PIXELS and columns.stop - columns.start >= LEAST_PIXELS:
             yield columns.start, rows.start, columns.stop, rows.stop
 
 
@@ -112,6 +112,6 @@ def _drop_duplicates(boxes: Iterator[tuple[int, int, int, int]]) -> list[tuple[i
     """Return the boxes, largest first, without near duplicates."""
     kept: list[tuple[int, int, int, int]] = []
     for box in sorted(set(boxes), key=lambda b: (-(b[2] - b[0]) * (b[3] - b[1]), b)):
-        if all(compute_overlap(box, other) <= SAME for other in kept):
+        if all(compute_overlap(box, other) <= MOST_OVERLAP for other in kept):
             kept.append(box)
     return kept

@@ -281,7 +281,7 @@ class VisualNetwork(nn.Module):
             hidden, (_, images, m) = self.encoder.config.hidden_size, sights.present.shape
             nothing = sights.features.new_zeros
             return nothing(0, images, hidden), nothing(0, images, m, hidden)
-        distinct = {text.text: None for text in texts.texts}  # texts differ in what is kept of a sentence
+        distinct = {text.text: None for text in texts.texts}  # texts may keep different spans of a sentence
         row_of = {text: row for row, text in enumerate(distinct)}
         tokens = self.tokenizer([*distinct], padding=True, return_tensors="pt", return_offsets_mapping=True)
         sentences = [row_of[text.text] for text in texts.texts]
@@ -297,7 +297,7 @@ class VisualNetwork(nn.Module):
         return words, vision[rows + texts.whole]
 
     def _score(self, words: Tensor, regions: Tensor) -> Tensor:
-        """σ(W₁ᵀ[x; v] + b₁): [rows, images, m]."""
+        """Return σ(W₁ᵀ[x; v] + b₁): [rows, images, m]."""
         return torch.sigmoid(self.by_words(words) + self.by_region(regions).squeeze(-1))
 
     def _pairs(self, words: Tensor, regions: Tensor, boxes: Tensor, projects: list[bool]) -> LearnedPairs:

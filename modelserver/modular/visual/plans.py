@@ -58,7 +58,7 @@ class Plan:
     runs: tuple[tuple[int, ...], ...]
 
     def nodes(self, modules: frozenset[str]) -> list[int]:
-        """The distinct nodes of these modules."""
+        """Return the distinct nodes of these modules."""
         return sorted({job.node for job in self.jobs if job.module in modules})
 
 
@@ -100,7 +100,7 @@ class _Planner:
 
 
 def _list_scopes(node: Node, scope: Scope) -> list[Scope]:
-    """The scopes that a node's children run in."""
+    """Return the scopes that a node's children run in."""
     match node.module:
         case "in-each-image" | "in-at-least-one-image":
             return [scope.limit_to_image(image) for image in range(IMAGES)]

@@ -34,7 +34,7 @@ from modelserver.wire.schema import Box, Execution, ModuleImage, ModuleItem, Mod
 
 REGIONS = "MODELSERVER_REGIONS"  # a file or folder of region features, found by the names of images
 WARM_UP_IMAGE = "warm-up of the model server.png"
-REMEMBERED = 64  # pictures whose regions are kept, because an item is checked and then executed
+CACHED_PICTURES = 64  # pictures whose regions stay in memory, because an item is checked and then executed
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def _explain_missing_regions(image: ModuleImage, size: int, stored: Regions | No
     )
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHED_PICTURES)
 def _propose_regions(data: bytes, field: str) -> Regions:
     return propose(decode(data, field))
 
@@ -240,7 +240,7 @@ def load(weights: Path, device: torch.device, **labels: Unpack[Labels]) -> Visua
 
     Raises UnreadableWeights and UnreadableData.
     """
-    network, _, revision = folder.load(weights, device)
+    network, _, revision = folder.load(weights, device, labels["name"])
     named = os.environ.get(REGIONS)
     regions = read_regions(Path(named)) if named else None
     return VisualSystem(network, regions=regions, revision=revision, **labels)

@@ -19,6 +19,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from torch import Tensor
 
+from analysis.io.errors import describe_os_error
 from modelserver.inputs.decoding import require_finite_logits
 from modelserver.inputs.encoders import (
     UNBOUNDED,
@@ -353,7 +354,9 @@ def load(source: Path | None, device: torch.device, **labels: Unpack[Labels]) ->
 def _read_file(path: Path) -> CausalFile:
     try:
         return CausalFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except (OSError, yaml.YAMLError) as error:
+    except OSError as error:
+        raise UnusableSystem(f"{path}: {describe_os_error(error)}") from error
+    except yaml.YAMLError as error:
         raise UnusableSystem(f"{path}: cannot be read: {error}") from error
     except ValidationError as error:
         raise UnusableSystem(f"{path}: {format_first_problem(error, whole='file')}") from error

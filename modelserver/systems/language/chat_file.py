@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
+from analysis.io.errors import describe_os_error
 from modelserver.systems.language.questions import (
     MEANINGS,
     PROMPT,
@@ -145,7 +146,9 @@ def read_chat_file(path: Path) -> ChatFile:
     """
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise UnusableSystem(f"{path}: {describe_os_error(error)}") from error
+    except UnicodeDecodeError as error:
         raise UnusableSystem(f"{path}: cannot be read: {error}") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)

@@ -27,7 +27,7 @@ import httpx
 from modelserver.systems.language.chat_file import Limits
 from modelserver.wire.errors import BudgetSpent, Unavailable, UnusableSystem
 
-BUSY = frozenset({408, 425, 429, 502, 503, 504, 529})  # the same request may be answered later
+RETRY_STATUSES = frozenset({408, 425, 429, 502, 503, 504, 529})  # the same request may be answered later
 WRONG_SETTING = frozenset({401, 403, 404, 405, 407})
 ATTEMPTS = 3  # at a request that the server fails on: each may be paid
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds
@@ -208,7 +208,7 @@ class ChatClient:
         message = self.clean(f"{self._url} answered {status} {response.reason_phrase}: {reason}")
         if status == 402 or code == "insufficient_quota":
             return BudgetSpent(f"{message}; top up the account, then start the run again")
-        if status in BUSY:
+        if status in RETRY_STATUSES:
             return Unavailable(message, retry_after=retry_after(response.headers.get("Retry-After", "")))
         if status in WRONG_SETTING:
             return UnusableSystem(message)

@@ -96,7 +96,7 @@ class Numbered(NamedTuple):
 
 
 def number_sentences(context: Sequence[tuple[str, Sequence[str]]], numbers: Numbers = "before") -> Numbered:
-    """Number the sentences of all articles from 1.
+    """Give the sentences of all articles numbers from 1.
 
     A small causal model cites better if the numbers stand behind: one before, it reads before it knows what
     is numbered.

@@ -16,11 +16,13 @@ from modelserver.modular.text.modules import Text
 from modelserver.modular.text.network import Network
 from modelserver.modular.text.parser import Parse
 from modelserver.modular.text.reading import find_argument_words
-from modelserver.modular.text.states import LEAST, Amount, State
+from modelserver.modular.text.states import EPSILON, Amount, State
 
 Outputs = Literal["none", "arguments", "all"]
 ARGUMENTS = frozenset({"find-num", "find-nums", "find-date", "ground-two-nums", "ground-two-dates"})
-NEAR = 10  # words around a word in which its number or date is looked for (Gupta et al. 2020, section 4.1)
+NEARBY_WORDS = (
+    10  # words around a word in which its number or date is looked for (Gupta et al. 2020, section 4.1)
+)
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def _compute_program_losses(
     for node, asked in zip(example.program.nodes, parse.asked, strict=True):
         positions = find_argument_words(node.argument or "", words)
         if asked is not None and positions:
-            parts.append(-torch.log(asked[positions] + LEAST).mean())
+            parts.append(-torch.log(asked[positions] + EPSILON).mean())
     likelihood = log_likelihood(network.modules_, text, states[0], example.answer)
     if likelihood is not None:
         parts.append(-likelihood)
@@ -85,7 +87,7 @@ def _compute_output_loss(states: Sequence[State], gold: GoldList) -> Tensor:
     rows = [state.weights for node in gold.nodes if not isinstance(state := states[node], Amount)]
     weights = torch.stack(rows).amax(0)
     sums = torch.stack([weights[start:end].sum() for start, end in gold.spans])
-    return -torch.log(sums + LEAST).mean()
+    return -torch.log(sums + EPSILON).mean()
 
 
 def _compute_search_losses(
@@ -120,10 +122,12 @@ def _compute_distance_losses(network: Network, text: Text) -> list[Tensor]:
     for kind, quantities in (("numbers", text.reading.numbers), ("dates", text.reading.dates)):
         firsts = torch.tensor([first for first, _ in quantities.words])
         near = (
-            (positions[:, None] - firsts).abs() <= NEAR if len(quantities) else torch.zeros(len(positions), 0)
+            (positions[:, None] - firsts).abs() <= NEARBY_WORDS
+            if len(quantities)
+            else torch.zeros(len(positions), 0)
         )
         rows = near.any(1)
         if rows.any():
             shares = (network.modules_.grounding(text, kind) * near.to(text.words)).sum(1)
-            parts.append(-torch.log(shares[rows.to(shares.device)] + LEAST).mean())
+            parts.append(-torch.log(shares[rows.to(shares.device)] + EPSILON).mean())
     return parts

@@ -10,17 +10,17 @@ import numpy as np
 import torch
 from cyclopts import Parameter
 
+from analysis.io.command_line import BadUsage
 from modelserver.modular.text.examples import Example
 from modelserver.modular.text.network import Config
 from modelserver.modular.text.reduction import remove_sorting
 from modelserver.modular.text.scoring import Scores, score
 from modelserver.modular.text.system import TextSystem, load
 from modelserver.training import tables
-from modelserver.training.options import Count, options_of_command
+from modelserver.training.options import TestCount, TestFile, options_of_command
 from modelserver.training.tables import Table, format_cell, format_markdown
 from modelserver.training.text_nmn.loss import Supervision
 from modelserver.training.text_nmn.trainer import NAME, TextOptions, generate_games, read, train_one
-from modelserver.wire.errors import UnreadableData
 
 TEST_EXAMPLES = 300
 VariantName = Literal[
@@ -93,8 +93,9 @@ class TableOptions(TextOptions, tables.TableOptions):
     leave_out_smallest: bool = False
     weights: Path | None = None
     variants: Annotated[tuple[VariantName, ...], Parameter(consume_multiple=True)] = ()
-    test: Count = TEST_EXAMPLES
-    test_file: Path | None = None
+    world_seed: int = 1
+    test: TestCount = TEST_EXAMPLES
+    test_file: TestFile | None = None
 
 
 def text_table(*, options: TableOptions) -> None:
@@ -104,7 +105,7 @@ def text_table(*, options: TableOptions) -> None:
     """
     names = options.variants or (SPLIT if options.leave_out_smallest else get_args(VariantName))
     if unknown := [name for name in names if options.leave_out_smallest and name not in SPLIT]:
-        raise UnreadableData(f"--leave-out-smallest has no variant {unknown[0]!r}; it has {', '.join(SPLIT)}")
+        raise BadUsage(f"--leave-out-smallest has no variant {unknown[0]!r}; it has {', '.join(SPLIT)}")
     if options.weights is not None:
         _score_weights(options, options.weights)
         return

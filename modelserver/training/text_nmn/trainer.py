@@ -34,12 +34,15 @@ from modelserver.training.options import (
     Compute,
     Count,
     Data,
+    DevCount,
     EncoderRate,
     Hub,
     LearningRate,
     Output,
     ScheduleName,
     Start,
+    TrainCount,
+    Whole,
     extract_options,
     options_of_command,
 )
@@ -80,12 +83,12 @@ class Recipe:
     rate: LearningRate = 2e-3
     encoder_rate: EncoderRate | None = None
     warm_up: Annotated[float, NOT_AN_OPTION] = 1 / 12
-    warm_up_steps: Annotated[Count | None, Parameter(name="--warm-up")] = None
+    warm_up_steps: Annotated[Whole | None, Parameter(name="--warm-up")] = None
     schedule: ScheduleName | None = None  # None, as in settings of runs before this option: they resume
     clip: Annotated[float, NOT_AN_OPTION] = 2.0
     check_every: Count = 200
     patience: Count = 6
-    seed: int = 1
+    seed: Whole = 1
 
 
 class Trainer(loop.Trainer[Example]):
@@ -188,7 +191,9 @@ class Trainer(loop.Trainer[Example]):
 
 def compute_pace(step: int, recipe: Recipe) -> float:
     """Return the share of the full learning rate at a step."""
-    warm_up = recipe.warm_up_steps or max(1, round(recipe.warm_up * recipe.steps))
+    warm_up = recipe.warm_up_steps
+    if warm_up is None:
+        warm_up = max(1, round(recipe.warm_up * recipe.steps))
     return compute_schedule_pace(step, recipe.schedule or "cosine", warm_up, recipe.steps)
 
 
@@ -228,8 +233,8 @@ class TextOptions(Data, Compute, Recipe, Hub):
         beam: Programs tried for a question without a gold program.
     """
 
-    train: Count = 6000
-    dev: Count = 100
+    train: TrainCount = 6000
+    dev: DevCount = 100
     encoder: EncoderName = NEW_ENCODER
     beam: Count = Supervision.beam
 

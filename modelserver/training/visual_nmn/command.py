@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Unpack
 import torch
 from cyclopts import Parameter
 
+from analysis.io.command_line import BadUsage, only_with, only_without
 from modelserver.inputs import encoders
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.counting import CountKind, Impossible
@@ -20,12 +21,17 @@ from modelserver.modular.visual.regions import Regions
 from modelserver.modular.visual.scene_data import Example, read_further, read_items, read_scenes
 from modelserver.training.loop import Row, require_free, train_with_progress
 from modelserver.training.options import (
+    WITH_TRAIN_FILE,
+    WITHOUT_TRAIN_FILE,
     Compute,
     Count,
     Data,
+    DevCount,
     Hub,
     Output,
     Start,
+    TrainCount,
+    TrainFile,
     extract_options,
     hold_out,
     options_of_command,
@@ -37,9 +43,11 @@ from modelserver.world import Split
 from modelserver.world.scenes import generate, write_further, write_split
 
 HIDDEN = 64
-MOST = 16  # boxes that Graph-count reads in an image: two for each of the alike things of a scene
+MOST_REGIONS = 16  # boxes that Graph-count reads in an image: two for each of the alike things of a scene
 PRETRAINED_RATE = 5e-5  # of LXMERT in fine-tuning on NLVR2 (Tan and Bansal 2019)
 UNSUPERVISED = "no item to pretrain on has gold boxes and learns only find and filter"
+WITH_PRETRAINING_DATA, WITH_PRETRAINING = only_with("--pretraining-data"), only_without("--no-pretraining")
+WITHOUT_ENCODER = only_without("--encoder")
 PRETRAINING = "pretraining"  # folder, beside the splits, of scenes from another seed
 
 
@@ -61,7 +69,8 @@ class SceneOptions(Data, Compute, Recipe, Hub):
         train: Number of generated training scenes.
         dev: Number of generated dev scenes.
         train_file: Train on these items instead of scenes, one JSON object a
-            line with a program and an answer; needs --regions.
+            line with a program and an answer; needs --regions. --data is the
+            same option.
         dev_file: Choose the best weights on these items; by default on every
             20th of --train-file.
         scenes: Folder of scenes with proposals; generated if missing, refused if
@@ -92,20 +101,24 @@ class SceneOptions(Data, Compute, Recipe, Hub):
         pair_places: Modules with pairs also see where the boxes lie to each other.
     """
 
-    train: Count = 4000
-    dev: Count = 200
-    scenes: Path = Path("build/visual-scenes")
-    test: Count = 400
-    pretraining_scenes: Count = 3000
-    regions: Path | None = None
-    pretraining_data: Path | None = None
-    pretraining_regions: Path | None = None
-    statements: Count = 1
-    most_modules: Count | None = None
-    encoder: str | None = None
-    new_encoder: folder.NewEncoder = "lxmert"
-    hidden: Count = HIDDEN
-    graph_regions: Literal["all"] | Count = MOST
+    train: TrainCount = 4000
+    dev: DevCount = 200
+    train_file: Annotated[TrainFile | None, Parameter(name=("--train-file", "--data"))] = None
+    dev_file: Annotated[Path | None, Parameter(group=WITH_TRAIN_FILE)] = None
+    scenes: Annotated[Path, Parameter(group=WITHOUT_TRAIN_FILE)] = Path("build/visual-scenes")
+    test: Annotated[Count, Parameter(group=WITHOUT_TRAIN_FILE)] = 400
+    pretraining_scenes: Annotated[Count, Parameter(group=WITHOUT_TRAIN_FILE)] = 3000
+    regions: Annotated[Path | None, Parameter(group=WITH_TRAIN_FILE)] = None
+    pretraining_data: Annotated[
+        Path | None, Parameter(group=(WITH_TRAIN_FILE, WITH_PRETRAINING_DATA, WITH_PRETRAINING))
+    ] = None
+    pretraining_regions: Annotated[Path | None, Parameter(group=WITH_PRETRAINING_DATA)] = None
+    statements: Annotated[Count, Parameter(group=WITHOUT_TRAIN_FILE)] = 1
+    most_modules: Annotated[Count | None, Parameter(group=WITH_TRAIN_FILE)] = None
+    encoder: Annotated[str | None, Parameter(group=WITHOUT_ENCODER)] = None
+    new_encoder: Annotated[folder.NewEncoder, Parameter(group=WITHOUT_ENCODER)] = "lxmert"
+    hidden: Annotated[Count, Parameter(group=WITHOUT_ENCODER)] = HIDDEN
+    graph_regions: Literal["all"] | Count = MOST_REGIONS
     impossible: Impossible = "apart"
     partner: Partner = "best"
     positions: Positions = "kept"
@@ -139,12 +152,11 @@ class SceneOptions(Data, Compute, Recipe, Hub):
             test_file: Items to test on, with regions of --regions.
 
         Raises:
+            BadUsage: There are no --regions.
             UnreadableData: A file is malformed, or holds too little.
         """
         if self.train_file is not None:
             return _open_items(self, self.train_file, test_file)
-        if file := test_file or self.dev_file:
-            raise UnreadableData(f"{file}: needs --train-file and --regions besides")
         return self._open_generated()
 
     def _open_generated(self) -> Scenes:
@@ -190,14 +202,10 @@ class ScoredOptions(SceneOptions, TableOptions):
     """Everything that a table of trained variants takes.
 
     Attributes:
-        train_file: Train on these items instead of scenes, one JSON object a
-            line with a program and an answer; needs --regions. --data is the
-            same option.
         test_file: Score on these items instead of scenes; with --train-file.
     """
 
-    train_file: Annotated[Path | None, Parameter(name=("--train-file", "--data"))] = None
-    test_file: Path | None = None
+    test_file: Annotated[Path | None, Parameter(group=WITH_TRAIN_FILE)] = None
 
 
 @options_of_command
@@ -217,7 +225,7 @@ class ModularTrainOptions(TrainOptions):
 
     count: CountKind = "graph"
     contextual: bool = False
-    no_pretraining: bool = False
+    no_pretraining: Annotated[bool, Parameter(group=WITH_PRETRAINING)] = False
 
 
 def lxmert(*, options: TrainOptions) -> None:
@@ -240,10 +248,11 @@ def _open_items(options: SceneOptions, path: Path, test_file: Path | None) -> Sc
     """Read items; those with gold boxes are pretrained on.
 
     Raises:
+        BadUsage: There are no --regions.
         UnreadableData: A file is malformed, or holds too little.
     """
     if options.regions is None:
-        raise UnreadableData(f"{path}: its images need region features; name them with --regions")
+        raise BadUsage(f"{path}: its images need region features; name them with --regions")
     regions = read_regions(options.regions)
     items = read_items(path, regions)
     if options.dev_file:
@@ -282,9 +291,9 @@ def _read_pretraining_items(
 
 
 def require_lxmert(options: SceneOptions) -> None:
-    """Raise UnreadableData if a new encoder would be no LXMERT."""
+    """Raise BadUsage if a new encoder is not an LXMERT."""
     if options.new_encoder != "lxmert":
-        raise UnreadableData("lxmert answers from the output of an LXMERT: --new-encoder lxmert")
+        raise BadUsage("lxmert answers from the output of an LXMERT: --new-encoder lxmert")
 
 
 def train_one(

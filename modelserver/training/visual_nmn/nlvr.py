@@ -30,9 +30,15 @@ from modelserver.modular.visual.scene_data import Example
 from modelserver.modular.visual.scoring import compute_scores
 from modelserver.modular.visual.utterances import attend
 from modelserver.training.loop import train
-from modelserver.training.options import Count, options_of_command
+from modelserver.training.options import (
+    BatchSize,
+    Count,
+    LearningRate,
+    extract_options,
+    options_of_command,
+)
 from modelserver.training.tables import Table, TableOptions, format_cell, format_markdown
-from modelserver.training.visual_nmn.trainer import Recipe, Trainer
+from modelserver.training.visual_nmn.trainer import PretrainingSteps, Recipe, Trainer
 from modelserver.wire.errors import UnreadableData
 
 WIDTH, HEIGHT, STEP = 400, 100, 150  # pixels of a picture; from the left of a panel to that of the next
@@ -146,7 +152,7 @@ def _normalise_sentence(example: Example) -> str:
 
 
 @options_of_command
-class NlvrOptions(TableOptions):
+class NlvrOptions(Recipe, TableOptions):
     """Everything that training on NLVR takes.
 
     Attributes:
@@ -154,8 +160,11 @@ class NlvrOptions(TableOptions):
         images: Folder of the examples' directories.
         picture_prefix: Beginning of the pictures' names, before a hyphen.
         weights: Folder of the weights to start from.
-        pretraining_steps: Steps with gold boxes.
+        pretraining: Steps with gold boxes.
         steps: Steps with labels alone.
+        rate: Learning rate of all but the encoder.
+        fine_rate: The same after the steps with gold boxes.
+        encoder_rate: Learning rate of the encoder; that of the rest by default.
         seed: Seed of the order.
         device: cpu, cuda, cuda:1 …
     """
@@ -164,8 +173,10 @@ class NlvrOptions(TableOptions):
     images: Path = field(kw_only=True)
     picture_prefix: str = "dev"
     weights: Path = Path(__file__).resolve().parents[2] / "weights" / "visual-nmn"
-    pretraining_steps: Count = 100
+    pretraining: PretrainingSteps = 100
     steps: Count = 100
+    batch: BatchSize = 16
+    rate: LearningRate = 1e-3
     device: Device = "cpu"
 
 
@@ -184,9 +195,7 @@ def visual_nlvr(*, options: NlvrOptions) -> None:
     def score(_key: tuple[str], seed: int, out: Path) -> dict[str, Any]:
         network, _, _ = _open_network(options.weights, device)
         torch.manual_seed(seed)
-        recipe = Recipe(
-            pretraining=options.pretraining_steps, steps=options.steps, batch=16, rate=1e-3, seed=seed
-        )
+        recipe = extract_options(options, Recipe, seed=seed)
         trainer = Trainer(network, config, recipe, learn, learn, source={"weights": revision})
         # The best weights are chosen on the training examples: there is too little data for a third part.
         train(trainer, learn, out, **options.start)
@@ -199,9 +208,8 @@ def visual_nlvr(*, options: NlvrOptions) -> None:
 
 
 def _open_network(weights: Path, device: torch.device) -> tuple[VisualNetwork, Config, str]:
-    network, config, revision = folder.load(weights, device)
-    if not isinstance(network, VisualNetwork):
-        raise UnreadableData(f"{weights}: not a modular network")
+    network, config, revision = folder.load(weights, device, "visual-nmn")
+    assert isinstance(network, VisualNetwork)
     return network, config, revision
 
 

@@ -15,7 +15,7 @@ from cyclopts import Parameter
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.scene_data import Example
 from modelserver.modular.visual.scoring import compute_scores
-from modelserver.training.options import options_of_command
+from modelserver.training.options import Count, options_of_command
 from modelserver.training.tables import Table, format_cell, format_markdown
 from modelserver.training.visual_nmn.command import Scenes, ScoredOptions, require_lxmert
 from modelserver.training.visual_nmn.table import (
@@ -82,6 +82,7 @@ class SplitOptions(ScoredOptions):
         variants: Variants to train; by default those of the source.
     """
 
+    test: Count = 400
     splits: Annotated[tuple[SplitName, ...], Parameter(consume_multiple=True)] = get_args(SplitName)
     variants: Annotated[tuple[VariantName, ...], Parameter(consume_multiple=True)] = COMPARED
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, get_args
 import torch
 from cyclopts import Parameter
 
+from analysis.io.command_line import BadUsage
 from modelserver.modular.visual import folder
 from modelserver.modular.visual.counting import CountKind
 from modelserver.modular.visual.network import Config
@@ -98,7 +99,7 @@ def visual_table(*, options: TableOptions) -> None:
         require_lxmert(options)
     scenes = options.open_scenes(options.test_file)
     if not scenes.test:
-        raise UnreadableData(f"{options.train_file}: name items to score on with --test-file")
+        raise BadUsage(f"{options.train_file}: name items to score on with --test-file")
     require_pretraining(options.variants, scenes)
 
     def score(key: tuple[VariantName], seed: int, out: Path) -> dict[str, Any]:

@@ -38,11 +38,13 @@ from modelserver.training.options import (
     Positive,
     Rate,
     ScheduleName,
+    Whole,
     options_of_command,
 )
 
 Share = Annotated[float, Parameter(validator=Number(gte=0, lte=1))]
 FineRate = Annotated[Rate, Parameter(name=("--fine-learning-rate", "--fine-rate"))]
+PretrainingSteps = Annotated[Count, Parameter(name="--pretraining-steps")]
 Deviation = Annotated[Positive, Parameter(name="--count-deviation")]
 POSITIVE, NEGATIVE = 0.75, 0.25  # overlap with a gold box from which, and up to which, a box has a label
 # Probabilities are clamped this far from 0 and 1, so that one mistake does not outweigh a batch. With labels
@@ -50,10 +52,10 @@ POSITIVE, NEGATIVE = 0.75, 0.25  # overlap with a gold box from which, and up to
 SURE, SURE_OF_LABELS = 1e-4, 0.02
 # Bias of find without pretraining: if half of all regions are counted, comparing with a small number has no
 # gradient.
-UNLIKELY = -3.0
+UNLIKELY_LOGIT = -3.0
 SUPERVISED = frozenset({"find", "filter"})
 # Beside them, the modules that learn nothing and read more than one image.
-PLAIN = SUPERVISED | {
+PRETRAINABLE = SUPERVISED | {
     "in-left-image", "in-right-image", "count", "exist", "equal", "less", "less-equal", "greater",
     "greater-equal", "and", "or", "sum", "difference", "division", *map(str, range(10)),
 }  # fmt: skip
@@ -64,7 +66,7 @@ CURRICULUM = (1, 2, 3)  # in the parts of a curriculum, modules that read words,
 
 def can_supervise(example: Example) -> bool:
     """Return whether pretraining learns from an example with gold boxes."""
-    return PLAIN.issuperset(example.modules)
+    return PRETRAINABLE.issuperset(example.modules)
 
 
 def count_word_modules(example: Example) -> float:
@@ -100,20 +102,20 @@ class Recipe:
         seed: Seed of weights and order.
     """
 
-    pretraining: Annotated[Count, Parameter(name="--pretraining-steps")] = 700
+    pretraining: PretrainingSteps = 700
     steps: Count = 200
     batch: BatchSize = 32
     rate: LearningRate = 2e-3
     fine_rate: FineRate = 3e-4
     encoder_rate: EncoderRate | None = None
-    warm_up: Count = 50
+    warm_up: Whole = 50
     schedule: ScheduleName = "linear"
     clip: Annotated[float, NOT_AN_OPTION] = 1.0
     check_every: Count = 50
     patience: Count | None = None
     curriculum: Share = 0.0
     deviation: Deviation | None = None
-    seed: int = 1
+    seed: Whole = 1
 
 
 class Trainer(loop.Trainer[Example]):
@@ -150,7 +152,7 @@ class Trainer(loop.Trainer[Example]):
         self.steps = 0
         self.optimiser = self._optimiser()
         if not self.first and isinstance(network, VisualNetwork):
-            nn.init.constant_(network.by_words.bias, UNLIKELY)
+            nn.init.constant_(network.by_words.bias, UNLIKELY_LOGIT)
         self.device = next(network.parameters()).device
         levels = [count_word_modules(example) for example in examples] if recipe.curriculum else []
         self._simple = [[i for i, level in enumerate(levels) if level <= most] for most in CURRICULUM]

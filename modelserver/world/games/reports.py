@@ -10,7 +10,11 @@ from modelserver.world.entities import MONTHS
 from modelserver.world.games.prose import Prose, Span, choose_article
 from modelserver.world.names import Names, Split, split_of, split_words
 
-NEXT = ("Then ", "After that, ", "Later ")  # begin the second sentence of a quarter, and those after it
+LATER_OPENINGS = (
+    "Then ",
+    "After that, ",
+    "Later ",
+)  # begin the second sentence of a quarter, and those after it
 QUARTERS = ("first", "second", "third", "fourth")
 NICKNAMES = split_words(
     "Badgers Comets Falcons Foxes Gulls Herons Lynxes Mariners Moose Otters Pilots Rams Ravens Sailors Wolves"
@@ -243,7 +247,7 @@ def _write_scores(prose: Prose, rng: random.Random, cast: Cast, teams: tuple[str
         if not plays:
             prose.write(f"Nobody scored in the {quarter} quarter. ")
         for play in range(plays):
-            lead = rng.choice(NEXT) if play else f"In the {quarter} quarter, "
+            lead = rng.choice(LATER_OPENINGS) if play else f"In the {quarter} quarter, "
             scores.append(_write_score(prose, cast, lead, quarter, squads, {score.yards for score in scores}))
     points = {team: sum(POINTS[s.kind] for s in scores if s.team == team) for team in teams}
     first, second = sorted(teams, key=lambda team: -points[team])

@@ -53,7 +53,7 @@ def make_answer_step(words: str, span: Span) -> Step:
 
 
 def keep(words: str, step: Step, test: Callable[[Any], bool]) -> Step:
-    """Filter: those of a step that the words hold for."""
+    """Return the filter: those of a step that the words hold for."""
     return _select_mentions("filter", words, step, [m for m in step.mentions if test(m.about)])
 
 
@@ -67,7 +67,7 @@ def select_extreme(module: str, step: Step, number: Callable[[Any], int]) -> Ste
 
 
 def link_spans(module: str, words: str | None, step: Step, span: Callable[[Any], Span]) -> Step:
-    """A new span for each one of a step (`find-num`, `find-date`, `relocate`)."""
+    """Return new spans of a step (`find-num`, `find-date`, `relocate`)."""
     mentions = tuple(Mention(m.about, span(m.about), m) for m in step.mentions)
     return Step(call(module, step.program, argument=words), mentions, (step,))
 

@@ -14,8 +14,8 @@ from modelserver.world.scenes.relations import (
     measure_gap,
 )
 from modelserver.world.scenes.things import (
-    APART,
     BOX,
+    CLEAR_GAP,
     COLOURS,
     FLAG,
     FLAG_HEIGHT,
@@ -94,7 +94,7 @@ def _clear(thing: Thing, other: Thing) -> bool:
     for held, holder in ((thing, other), (other, thing)):
         if held.is_shape and held.holder == holder.number:
             return is_inside(held, holder)
-    return {thing.kind, other.kind} == {FLAG, BOX} or measure_gap(thing, other) >= APART
+    return {thing.kind, other.kind} == {FLAG, BOX} or measure_gap(thing, other) >= CLEAR_GAP
 
 
 def _has_limited_contact(pair: Pair, thing: Thing, shapes: list[Thing]) -> bool:
@@ -116,7 +116,7 @@ def _has_limited_contact(pair: Pair, thing: Thing, shapes: list[Thing]) -> bool:
 
 
 def _is_alone(shape: Thing, others: Sequence[Thing]) -> bool:
-    return all(o.number == shape.number or measure_gap(o, shape) >= APART for o in others)
+    return all(o.number == shape.number or measure_gap(o, shape) >= CLEAR_GAP for o in others)
 
 
 def _can_distinguish(below: Thing, above: Thing) -> bool:
@@ -191,7 +191,7 @@ def _position_above(things: list[Thing], rng: random.Random, thing: Thing) -> Th
 
 def _make_inside_positioner(box: Thing) -> Place:
     def place_inside(_: list[Thing], rng: random.Random, thing: Thing) -> Thing:
-        half = SIZES[thing.size] / 2 + APART
+        half = SIZES[thing.size] / 2 + CLEAR_GAP
         wide, high = max(box.width / 2 - half, 1), max(box.height / 2 - half, 1)
         held = replace(thing, holder=box.number)
         return _set_position(held, box.x + rng.uniform(-wide, wide), box.y + rng.uniform(-high, high))

@@ -48,16 +48,16 @@ class Noun:
         return node
 
     def say(self, n: int = 2) -> str:
-        """``red stars``, or ``red star`` for one."""
+        """Return ``red stars``, or ``red star`` for one."""
         return " ".join((*self.adjectives, self.noun if n == 1 else pluralise(self.noun)))
 
     def a(self) -> str:
-        """``a red star``, ``an orange star``."""
+        """Return ``a red star``, ``an orange star``."""
         words = self.say(1)
         return f"an {words}" if words[0] in "aeiou" else f"a {words}"
 
     def number(self, n: int) -> str:
-        """``one red star``, ``two red stars``, ``no red stars``."""
+        """Return ``one red star``, ``two red stars``, ``no red stars``."""
         return f"{NUMBERS[n]} {self.say(n)}"
 
     def select_fitting(self, pair: Pair) -> list[Thing]:

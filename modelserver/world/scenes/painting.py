@@ -13,8 +13,8 @@ from PIL import Image, ImageDraw
 
 from modelserver.world.scenes.things import BOX, COLOURS, FLAG, HEIGHT, STROKE, WIDTH, Thing, list_corners
 
-FINER = 3  # drawn so many times as large, then averaged, which smooths the edges
-SMOOTH = 40  # corners from which on an outline is round, so that its strokes need no joints
+OVERSAMPLING = 3  # drawn so many times as large, then averaged, which smooths the edges
+ROUND_CORNERS = 40  # corners from which on an outline is round, so that its strokes need no joints
 GROUNDS = ("plain", "plain", "grid", "linen", "dawn", "boards")
 TINTS = ((247, 245, 240), (240, 244, 248), (244, 241, 247), (241, 246, 240), (250, 244, 232))
 
@@ -36,23 +36,27 @@ def paint(things: Sequence[Thing], ground: str, tint: int) -> Image.Image:
             _paint_flag(canvas, thing)
         else:
             _paint_shape(canvas, thing)
-    return canvas.reduce(FINER)
+    return canvas.reduce(OVERSAMPLING)
 
 
 @cache
 def _paint_ground(name: str, tint: int) -> Image.Image:
     """Return a background at drawing size; its texture stays pale."""
-    wide, high = WIDTH * FINER, HEIGHT * FINER
+    wide, high = WIDTH * OVERSAMPLING, HEIGHT * OVERSAMPLING
     x, y = np.arange(wide)[None], np.arange(high)[:, None]
     light: NDArray[Any] = np.ones((high, wide))
     if name == "grid":
-        light -= 0.05 * ((x % (20 * FINER) < FINER) | (y % (20 * FINER) < FINER))
+        light -= 0.05 * ((x % (20 * OVERSAMPLING) < OVERSAMPLING) | (y % (20 * OVERSAMPLING) < OVERSAMPLING))
     elif name == "linen":
-        light -= 0.02 * (x // (2 * FINER) % 2) + 0.02 * (y // (2 * FINER) % 2)
+        light -= 0.02 * (x // (2 * OVERSAMPLING) % 2) + 0.02 * (y // (2 * OVERSAMPLING) % 2)
     elif name == "dawn":
         light -= 0.09 * y / high
     elif name == "boards":
-        light -= 0.03 - 0.015 * np.cos(y // (40 * FINER) * 2.4) + 0.07 * (y % (40 * FINER) < FINER)
+        light -= (
+            0.03
+            - 0.015 * np.cos(y // (40 * OVERSAMPLING) * 2.4)
+            + 0.07 * (y % (40 * OVERSAMPLING) < OVERSAMPLING)
+        )
     grey = Image.fromarray((light * 255).round().astype(np.uint8))
     shades = [[round(step * part / 255) for step in range(256)] for part in TINTS[tint]]
     return Image.merge("RGB", [grey.point(shade) for shade in shades])
@@ -61,15 +65,15 @@ def _paint_ground(name: str, tint: int) -> Image.Image:
 @cache
 def _fill(colour: str, pattern: str) -> Image.Image:
     """Return a tile of a filling, larger than any shape."""
-    side = 90 * FINER
+    side = 90 * OVERSAMPLING
     x, y = np.meshgrid(np.arange(side), np.arange(side))
     if pattern == "striped":
-        light = (x + y) % (10 * FINER) < 4 * FINER
+        light = (x + y) % (10 * OVERSAMPLING) < 4 * OVERSAMPLING
     elif pattern == "dotted":
-        step = 9 * FINER
+        step = 9 * OVERSAMPLING
         row = y // step
         across, down = (x + row % 2 * step // 2) % step - step / 2, y % step - step / 2
-        light = across**2 + down**2 < (2.3 * FINER) ** 2
+        light = across**2 + down**2 < (2.3 * OVERSAMPLING) ** 2
     else:
         light = np.zeros_like(x, dtype=bool)
     pale = _mix_colours(COLOURS[colour], (255, 255, 255), 0.86)
@@ -87,30 +91,35 @@ def _darken(colour: str) -> Colour:
 
 
 def _paint_shape(canvas: Image.Image, thing: Thing) -> None:
-    points = [(x * FINER, y * FINER) for x, y in thing.transform_points(list_corners(thing.kind)).tolist()]
-    left, top = (int(v * FINER) for v in thing.bounds[:2])
-    right, bottom = (int(v * FINER) + 2 for v in thing.bounds[2:])
+    points = [
+        (x * OVERSAMPLING, y * OVERSAMPLING)
+        for x, y in thing.transform_points(list_corners(thing.kind)).tolist()
+    ]
+    left, top = (int(v * OVERSAMPLING) for v in thing.bounds[:2])
+    right, bottom = (int(v * OVERSAMPLING) + 2 for v in thing.bounds[2:])
     mask = Image.new("L", (right - left, bottom - top))
     ImageDraw.Draw(mask).polygon([(x - left, y - top) for x, y in points], fill=255)
     canvas.paste(_fill(thing.colour, thing.pattern).crop((0, 0, *mask.size)), (left, top), mask)
     around = [*points, points[0], points[1]]
-    joint = "curve" if len(points) < SMOOTH else None
-    ImageDraw.Draw(canvas).line(around, _darken(thing.colour), round(STROKE * FINER), joint=joint)
+    joint = "curve" if len(points) < ROUND_CORNERS else None
+    ImageDraw.Draw(canvas).line(around, _darken(thing.colour), round(STROKE * OVERSAMPLING), joint=joint)
 
 
 def _paint_box(canvas: Image.Image, box: Thing) -> None:
-    edges = tuple(v * FINER for v in box.bounds)
+    edges = tuple(v * OVERSAMPLING for v in box.bounds)
     draw = ImageDraw.Draw(canvas)
     pale = _mix_colours(COLOURS[box.colour], (255, 255, 255), 0.88)
-    draw.rounded_rectangle(edges, 5 * FINER, pale, _darken(box.colour), 6 * FINER)
-    inner = tuple(v * FINER + d * FINER for v, d in zip(box.bounds, (1.2, 1.2, -1.2, -1.2), strict=True))
-    draw.rounded_rectangle(inner, 4 * FINER, None, COLOURS[box.colour], round(3.6 * FINER))
+    draw.rounded_rectangle(edges, 5 * OVERSAMPLING, pale, _darken(box.colour), 6 * OVERSAMPLING)
+    inner = tuple(
+        v * OVERSAMPLING + d * OVERSAMPLING for v, d in zip(box.bounds, (1.2, 1.2, -1.2, -1.2), strict=True)
+    )
+    draw.rounded_rectangle(inner, 4 * OVERSAMPLING, None, COLOURS[box.colour], round(3.6 * OVERSAMPLING))
 
 
 def _paint_flag(canvas: Image.Image, flag: Thing) -> None:
-    left, top, right, bottom = (v * FINER for v in flag.bounds)
+    left, top, right, bottom = (v * OVERSAMPLING for v in flag.bounds)
     draw = ImageDraw.Draw(canvas)
     cloth = [(left, top), (right, top + (bottom - top) * 0.3), (left, top + (bottom - top) * 0.6)]
     draw.polygon(cloth, COLOURS[flag.colour])
-    draw.line([*cloth, cloth[0], cloth[1]], _darken(flag.colour), round(1.2 * FINER), joint="curve")
-    draw.rectangle((left, top, left + 2.5 * FINER, bottom), (84, 74, 66))
+    draw.line([*cloth, cloth[0], cloth[1]], _darken(flag.colour), round(1.2 * OVERSAMPLING), joint="curve")
+    draw.rectangle((left, top, left + 2.5 * OVERSAMPLING, bottom), (84, 74, 66))

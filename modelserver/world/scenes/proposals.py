@@ -25,7 +25,9 @@ from modelserver.world.scenes.things import HEIGHT, WIDTH
 
 PROPOSALS = 36  # per image, as in Subramanian et al. 2020
 SHIFT = 0.15  # of a box's side, by how much each edge of a copy moves at most
-ELSEWHERE = 0.3  # boxes that overlap no thing by more (intersection over union) may be background
+MOST_BACKGROUND_OVERLAP = (
+    0.3  # boxes that overlap no thing by more (intersection over union) may be background
+)
 SIDE, COLOUR_GRID, EDGE_GRID, DIRECTIONS = 32, 8, 4, 8
 FEATURES = COLOUR_GRID**2 * 3 + EDGE_GRID**2 * DIRECTIONS
 
@@ -40,7 +42,7 @@ def propose(scene: Scene, image: int) -> list[Box]:
     boxes = [*own, *(_shift_box(box, rng) for box in own)][:PROPOSALS]
     while len(boxes) < PROPOSALS:
         box = _draw_box(rng)
-        if all(compute_overlap(box, other) <= ELSEWHERE for other in own):
+        if all(compute_overlap(box, other) <= MOST_BACKGROUND_OVERLAP for other in own):
             boxes.append(box)
     rng.shuffle(boxes)
     return boxes

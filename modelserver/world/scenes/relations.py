@@ -12,10 +12,10 @@ from collections.abc import Callable
 import numpy as np
 import scipy
 
-from modelserver.world.scenes.things import APART, DEEP, SIZES, TOGETHER, Outline, Thing
+from modelserver.world.scenes.things import CLEAR_GAP, OVERLAP_DEPTH, SIZES, TOUCHING_GAP, Outline, Thing
 
-SIDEWAYS = 24.0  # centres so far apart make one thing lie to the left of the other
-STRAIGHT = 10.0  # centres at most so far from one vertical are straight above each other
+SIDEWAYS_DISTANCE = 24.0  # centres so far apart make one thing lie to the left of the other
+VERTICAL_TOLERANCE = 10.0  # centres at most so far from one vertical are straight above each other
 
 
 def measure_gap(first: Thing, second: Thing) -> float:
@@ -27,28 +27,28 @@ def measure_gap(first: Thing, second: Thing) -> float:
         first, second = second, first
     if not second.is_shape:
         return _to_rectangle(first.outline, second.bounds)
-    if math.hypot(first.x - second.x, first.y - second.y) > _reach(first) + _reach(second) + APART:
-        return APART
+    if math.hypot(first.x - second.x, first.y - second.y) > _reach(first) + _reach(second) + CLEAR_GAP:
+        return CLEAR_GAP
     return _measure_distance(first.outline, second.outline)
 
 
 def classify_contact(first: Thing, second: Thing) -> str | None:
     """Return ``apart``, ``touching`` or ``overlapping``, None if unclear."""
     distance = measure_gap(first, second)
-    if distance >= APART:
+    if distance >= CLEAR_GAP:
         nested = abs(first.x - second.x) + abs(first.y - second.y) < SIZES["small"] / 2
         return None if nested else "apart"
-    if distance > TOGETHER:
+    if distance > TOUCHING_GAP:
         return None
     within = [_shrink_outline(thing) for thing in (first, second)]
-    return "overlapping" if _measure_distance(*within) <= TOGETHER else "touching"
+    return "overlapping" if _measure_distance(*within) <= TOUCHING_GAP else "touching"
 
 
 def is_inside(first: Thing, second: Thing) -> bool:
     """Return True if the outline is in the other's rectangle, off its edge."""
     left, top, right, bottom = second.bounds
     x, y = first.outline[:, 0], first.outline[:, 1]
-    return bool(min(x.min() - left, right - x.max(), y.min() - top, bottom - y.max()) >= APART)
+    return bool(min(x.min() - left, right - x.max(), y.min() - top, bottom - y.max()) >= CLEAR_GAP)
 
 
 def compute_visible_shares(below: Thing, above: Thing) -> tuple[float, float]:
@@ -79,7 +79,7 @@ def _to_rectangle(points: Outline, bounds: tuple[float, float, float, float]) ->
 
 def _shrink_outline(thing: Thing) -> Outline:
     centre = np.array((thing.x, thing.y))
-    return (thing.outline - centre) * (1 - 2 * DEEP / SIZES[thing.size]) + centre
+    return (thing.outline - centre) * (1 - 2 * OVERLAP_DEPTH / SIZES[thing.size]) + centre
 
 
 def _find_points_inside(points: Outline, outline: Outline) -> np.ndarray:
@@ -97,14 +97,14 @@ def _find_points_inside(points: Outline, outline: Outline) -> np.ndarray:
 
 def _is_left_of(first: Thing, second: Thing) -> bool | None:
     distance = second.x - first.x
-    return True if distance >= SIDEWAYS else False if distance <= 2 else None
+    return True if distance >= SIDEWAYS_DISTANCE else False if distance <= 2 else None
 
 
 def _is_directly_above(first: Thing, second: Thing) -> bool | None:
     sideways, half = abs(first.x - second.x), (SIZES[first.size] + SIZES[second.size]) / 2
     if first.y >= second.y or sideways >= half:
         return False
-    return True if sideways <= STRAIGHT and first.bounds[3] <= second.bounds[1] + 4 else None
+    return True if sideways <= VERTICAL_TOLERANCE and first.bounds[3] <= second.bounds[1] + 4 else None
 
 
 def _make_contact_check(kind: str) -> Callable[[Thing, Thing], bool | None]:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 WIDTH, HEIGHT = 320, 240
 STROKE = 2.0  # width of outlines
 POINTS = 56  # samples of an outline
-APART, TOGETHER = 8.0, 2.2  # outlines at least so far apart do not touch; those at most so close do
-DEEP = 5.0  # outlines that still meet when drawn in by so much overlap, and do not merely touch
+CLEAR_GAP, TOUCHING_GAP = 8.0, 2.2  # outlines at least so far apart do not touch; those at most so close do
+OVERLAP_DEPTH = 5.0  # outlines that still meet when drawn in by so much overlap, and do not merely touch
 
 COLOURS = {
     "red": (214, 40, 57),

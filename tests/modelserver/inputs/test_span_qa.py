@@ -152,7 +152,7 @@ class TestMalformed:
 
     @pytest.mark.parametrize("form", FORMATS)
     def test_no_file(self, tmp_path, form):
-        with pytest.raises(UnreadableData, match=r"gone\.json: No such file"):
+        with pytest.raises(UnreadableData, match=r"gone\.json: there is no such file"):
             FORMATS[form](tmp_path / "gone.json")
 
     @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_what_cannot_be_served_is_said(monkeypatch, tmp_path):
         list_sources(select_local_specs(parse("mine=runs/mine")), Hardware())
     with pytest.raises(UnknownSystem, match=r"extractive-qa"):
         list_sources(select_local_specs(parse("mine=other:runs/mine")), Hardware())
-    with pytest.raises(LoadFailed, match="the device 'tpu' cannot be used"):
+    with pytest.raises(LoadFailed, match=r"the device 'tpu' cannot be used\. Possible here: cpu"):
         list_sources(select_local_specs(parse("qi2019")), Hardware("tpu"))
     monkeypatch.setattr(module, "WEIGHTS", tmp_path)
     with pytest.raises(UnreadableWeights, match="nothing to serve"):

@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 
 from modelserver.inputs.encoders import extract_encoder, open_model, open_tokenizer
 from modelserver.inputs.features import Vocabulary, featurise, tokenise
-from modelserver.inputs.packing import OF_WINDOWS
+from modelserver.inputs.packing import WINDOW_LIMITS
 from modelserver.registry import load_system
 from modelserver.serving.loading import estimate_bytes
 from modelserver.systems.base import WARM_UP, count_weight_bytes
@@ -186,7 +186,7 @@ def test_padding_batch_mates_and_order_change_nothing(system, items):
 
 def test_a_bound_on_tokens_that_run_together_changes_nothing(system, items, monkeypatch):
     whole = _logits(system, items)
-    monkeypatch.setattr("modelserver.systems.contextual.OF_WINDOWS", replace(OF_WINDOWS, tokens=100))
+    monkeypatch.setattr("modelserver.systems.contextual.WINDOW_LIMITS", replace(WINDOW_LIMITS, tokens=100))
     for unbounded, bounded in zip(vars(whole).values(), vars(_logits(system, items)).values(), strict=True):
         _close(unbounded.float(), bounded.float())
 

@@ -20,8 +20,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from modelserver.__main__ import main
-from modelserver.inputs.encoders import READ
-from modelserver.inputs.packing import OF_WINDOWS, plan_batches
+from modelserver.inputs.encoders import READ_FILES
+from modelserver.inputs.packing import WINDOW_LIMITS, plan_batches
 from modelserver.inputs.windows import WindowSettings
 from modelserver.registry import load_system
 from modelserver.serving.devices import Hardware
@@ -263,7 +263,7 @@ class TestWindows:
 
     def test_batches_hold_the_bound_and_everything_once(self):
         lengths = np.random.default_rng(1).integers(1, 50, 200).tolist()
-        batches = plan_batches([*lengths, 900], replace(OF_WINDOWS, tokens=400))
+        batches = plan_batches([*lengths, 900], replace(WINDOW_LIMITS, tokens=400))
         assert sorted(i for batch in batches for i in batch) == list(range(201))
         assert batches[0] == [200]
         for batch in batches[1:]:
@@ -326,7 +326,7 @@ class TestFolder:
         (folder / "README.md").write_text("A model.")
         assert opened(folder).revision == revision
         for name in ("config.json", "tokenizer.json", "tokenizer_config.json", "reading.json"):
-            assert name in READ
+            assert name in READ_FILES
             text = (folder / name).read_text()
             (folder / name).write_text(text + "\n")
             changed = opened(folder).revision
@@ -381,7 +381,8 @@ class TestRefused:
                 opened(folder)
 
     @pytest.mark.parametrize(
-        "name, message", [("config.json", "config.json: No such"), ("tokenizer.json", "it has no words")]
+        "name, message",
+        [("config.json", "config.json: there is no such file"), ("tokenizer.json", "it has no words")],
     )
     def test_a_missing_file(self, folder, name, message):
         (folder / name).unlink()
@@ -454,7 +455,7 @@ class TestRefused:
         (tmp_path / "data.json").write_text("[]")
         arguments = ("predict", "extractive-qa", str(tmp_path / "data.json"), "--weights", "some/encoder")
         assert main([*arguments, "--out", str(tmp_path / "out.json")]) == 1
-        assert "some/encoder: no such folder" in capsys.readouterr().err
+        assert "some/encoder: there is no such folder" in capsys.readouterr().err
 
     def test_no_network_to_open_a_folder(self, encoder_folder, monkeypatch):
         def refuse(*arguments):

@@ -15,7 +15,7 @@ from modelserver.systems.language.causal import load
 from modelserver.systems.language.questions import Order, number_sentences, parse_answer
 from modelserver.training import causal
 from modelserver.training.causal import (
-    ALL,
+    ALL_DISTRACTORS,
     CUT,
     END,
     STAGES,
@@ -68,7 +68,7 @@ def test_a_stage_keeps_what_the_answer_needs(stage: int, examples: list[GoldExam
         short = cut(gold, stage, np.random.default_rng(number))
         needed = {title for title, _ in gold.supporting_facts}
         others = len(gold.context) - len(needed)
-        assert len(short.context) == len(needed) + (others if stage == ALL else max(0, stage))
+        assert len(short.context) == len(needed) + (others if stage == ALL_DISTRACTORS else max(0, stage))
         before, after = dict(gold.context), dict(short.context)
         quoted = [after[title][index] for title, index in short.supporting_facts]
         assert quoted == [before[title][index] for title, index in gold.supporting_facts]
@@ -101,7 +101,7 @@ def test_only_what_the_model_writes_counts(examples: list[GoldExample]):
 def test_an_interrupted_training_ends_with_the_same_weights(
     examples: list[GoldExample], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(causal, "LEARNED", 100.0)  # so that each check goes to the next stage
+    monkeypatch.setattr(causal, "LEARNED_LOSS", 100.0)  # so that each check goes to the next stage
     whole, halted = tmp_path / "whole", tmp_path / "halted"
     row = train(create_trainer(examples, RECIPE, CPU), examples[:4], whole)
     assert row["stage"] is not None

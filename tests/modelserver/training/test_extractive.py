@@ -502,9 +502,9 @@ class TestCommand:
         empty.write_text(json.dumps(squad(*[[("Nobody", 0)]] * 25)))
         (tmp_path / "file").touch()
         for changed, message in (
-            ({"train_file": tmp_path / "gone.json"}, "gone.json: No such file"),
-            ({"encoder": "some/encoder"}, "some/encoder: no such folder"),
-            ({"encoder": tmp_path}, "config.json: No such file"),
+            ({"train_file": tmp_path / "gone.json"}, "gone.json: there is no such file"),
+            ({"encoder": "some/encoder"}, "some/encoder: there is no such folder"),
+            ({"encoder": tmp_path}, "config.json: there is no such file"),
             ({"window": 600}, "--window 600: the encoder reads at most 512 tokens"),
             ({"train_file": empty, "format": "squad"}, f"{empty}: not one answer is found"),
             ({"out": tmp_path / "file"}, "file: cannot be written: File exists"),
@@ -520,7 +520,12 @@ class TestCommand:
         config = transformers.BartConfig(vocab_size=2000, max_position_embeddings=512, **sizes, **heads)
         transformers.BartForQuestionAnswering(config).save_pretrained(folder)
         assert command(*self.arguments(world, tmp_path / "out", encoder=folder)) == 1
-        assert "config.json: bart has a decoder; encoders alone are read" in capsys.readouterr().err
+        assert "config.json: bart is an encoder-decoder, or the encoder of one" in capsys.readouterr().err
+        sizes = {"d_model": 8, "d_kv": 8, "d_ff": 8, "num_layers": 1, "num_heads": 1}
+        t5 = transformers.T5EncoderModel(transformers.T5Config(vocab_size=2000, **sizes))
+        t5.save_pretrained(folder)
+        assert command(*self.arguments(world, tmp_path / "out", encoder=folder)) == 1
+        assert "config.json: t5 is an encoder-decoder, or the encoder of one" in capsys.readouterr().err
 
     def test_few_examples_need_dev_data(self, tmp_path, capsys):
         few = tmp_path / "few.json"

@@ -76,6 +76,7 @@ def test_a_rate_rises_in_the_warm_up_and_falls_by_its_schedule(schedule, falls):
     paces = [compute_schedule_pace(step, schedule, 1, 5) for step in range(1, 5)]
     assert paces == pytest.approx(falls)
     assert compute_schedule_pace(0, schedule, 1, 5) == 1
+    assert compute_schedule_pace(0, schedule, 0, 5) == 1  # without a warm-up
     rising = [compute_schedule_pace(step, schedule, 4, 1000) for step in range(4)]
     assert rising == pytest.approx([0.25, 0.5, 0.75, 1], rel=3e-3)
 

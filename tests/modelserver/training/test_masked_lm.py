@@ -1,6 +1,6 @@
 """Pretraining on masked words.
 
-The tests check what is hidden, and trainings that end, resume and are refused.
+The tests check what is hidden, and trainings that end and resume, or that the trainer refuses.
 """
 
 import json

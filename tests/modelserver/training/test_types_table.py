@@ -90,7 +90,7 @@ def test_a_file_without_types_is_refused(tmp_path, capsys):
              "context": [["A", ["it is."]]]}  # fmt: skip
     path = tmp_path / "test.json"
     path.write_text(json.dumps([entry]))
-    assert main(["types-table", "--out", str(tmp_path), *SMALL, "--test-file", str(path)]) == 1
+    assert main(["types-table", "--out", str(tmp_path), "--train", "60", "--test-file", str(path)]) == 1
     assert "test.json: no answer is a name" in capsys.readouterr().err
 
 
@@ -98,7 +98,7 @@ def test_an_encoder_that_is_not_there_is_refused_before_the_word_model(tmp_path,
     monkeypatch.setattr(Trainer, "step", lambda _: pytest.fail("the word model was trained first"))
     for command in (["types-table"], ["train", "heuristic"]):
         assert main([*command, "--out", str(tmp_path / "out"), "--encoder", str(tmp_path / "none")]) == 1
-        message = "none: no such folder; a model of the hub is fetched only with --allow-hub"
+        message = "none: there is no such folder; a model of the hub is fetched only with --allow-hub"
         assert message in capsys.readouterr().err
 
 
@@ -116,7 +116,7 @@ def test_the_encoder_may_be_a_model_of_the_hub_if_that_is_allowed(
     monkeypatch.setattr(encoders, "snapshot_download", download)
     arguments = [*command, "--encoder", "someone/model", "--out", str(tmp_path / "out")]
     assert main(arguments) == 1
-    assert "someone/model: no such folder" in capsys.readouterr().err
+    assert "someone/model: there is no such folder" in capsys.readouterr().err
     assert downloads == []
     assert main([*arguments, "--allow-hub"]) == 0
     assert downloads == ["someone/model"]

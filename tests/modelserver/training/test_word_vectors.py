@@ -61,7 +61,7 @@ def test_malformed_files_are_refused_with_the_line(tmp_path, text, message):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(UnreadableData, match=r"none\.txt: No such file"):
+    with pytest.raises(UnreadableData, match=r"none\.txt: there is no such file"):
         read_vectors(tmp_path / "none.txt", wanted=(), first=9)
 
 

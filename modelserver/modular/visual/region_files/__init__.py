@@ -60,7 +60,7 @@ def _open(path: Path) -> RegionFile:
             return ArrayFolder(path)
         return TableFolder(path) if any(path.glob("*.tsv")) else NpzFolder(path)
     if not path.exists():
-        raise UnreadableData(f"{path}: no such file or folder")
+        raise UnreadableData(f"{path}: there is no such file or folder")
     if path.suffix == ".tsv":
         return Table(path)
     if path.suffix in (".h5", ".hdf5"):

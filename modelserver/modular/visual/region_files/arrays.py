@@ -16,15 +16,42 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from modelserver.modular.visual.region_files.base import FRACTIONS, Raw, RegionFile, name_origin_in_errors
+from modelserver.modular.visual.region_files.base import (
+    FRACTIONS,
+    Raw,
+    RegionFile,
+    describe_error,
+    name_origin_in_errors,
+)
+
+NPZ_SIDES = ("image_w", "image_h")
 
 
 def select_arrays(arrays: Mapping[str, Any]) -> Raw:
     """Return the arrays of one image by their names in an ``.npz``."""
-    size = FRACTIONS
-    if "image_w" in arrays:
-        size = float(_find_array(arrays, "image_w")), float(_find_array(arrays, "image_h"))
-    return Raw(_find_array(arrays, "boxes", "bbox"), _find_array(arrays, "features", "x"), size)
+    boxes, features = find_array(arrays, "boxes", "bbox"), find_array(arrays, "features", "x")
+    return Raw(boxes, features, find_size(arrays, NPZ_SIDES))
+
+
+def find_size(arrays: Mapping[str, Any], sides: tuple[str, str]) -> tuple[float, float]:
+    """Return the width and height of an image by the names of its sides.
+
+    They are `FRACTIONS` if neither is there.
+
+    Raises:
+        KeyError: Only one of them is there.
+        ValueError: One of them is not a number.
+    """
+    if not any(side in arrays for side in sides):
+        return FRACTIONS
+    width, height = (_parse_side(side, find_array(arrays, side)) for side in sides)
+    return width, height
+
+
+def _parse_side(name: str, array: NDArray[Any]) -> float:
+    if array.size != 1 or array.dtype.kind not in "fiu":
+        raise ValueError(f"{name}: expected a number, not {array.dtype} of shape {array.shape}")
+    return float(array.item())
 
 
 def check_npz(start: bytes) -> None:
@@ -50,18 +77,29 @@ def _map_file(path: Path) -> NDArray[Any]:
         raise
 
 
-def _find_array(arrays: Mapping[str, Any], *names: str) -> Any:
+def find_array(arrays: Mapping[str, Any], *names: str) -> NDArray[Any]:
+    """Return the array that has one of some names.
+
+    Raises:
+        KeyError: None of them is there.
+        ValueError: It is damaged, or not an array; names it.
+    """
     name = next((candidate for candidate in names if candidate in arrays), None)
     if name is None:
         raise KeyError(f"there is no {' or '.join(names)} in it")
     try:
-        return np.asarray(arrays[name])
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from error
+        array = arrays[name]
+        if isinstance(array, Mapping):  # a group of HDF5
+            raise ValueError("expected an array, not a group")
+        return np.asarray(array)
+    except Exception as error:  # the edge, as in `name_origin_in_errors`
+        raise ValueError(f"{name}: {describe_error(error)}") from error
 
 
 class NpzFolder(RegionFile):
     """A folder with one ``.npz`` for each image."""
+
+    size_fields = " and ".join(NPZ_SIDES)
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -87,6 +125,8 @@ class Rows(RegionFile):
     ``arrays`` are ``features`` and ``boxes``, and ``num_boxes`` and ``sizes`` if they are there.
     """
 
+    size_fields = "sizes"
+
     def __init__(self, path: Path, names: list[str], arrays: Mapping[str, Any]) -> None:
         self.path, self.arrays = path, arrays
         self.index = {name: row for row, name in enumerate(names)}
@@ -97,7 +137,8 @@ class Rows(RegionFile):
                 raise ValueError(f"names: {name!r} is in it twice")
         axes = {"features": 3, "boxes": 3, "num_boxes": 1, "sizes": 2}
         for field, array in arrays.items():
-            if len(array.shape) != axes[field] or array.shape[0] != len(names):
+            is_sized = field != "sizes" or array.shape[-1:] == (2,)
+            if len(array.shape) != axes[field] or array.shape[0] != len(names) or not is_sized:
                 raise ValueError(f"{field}: shape {array.shape}, for {len(names)} names")
             if array.dtype.kind not in "fiu":
                 raise ValueError(f"{field}: holds {array.dtype}, not numbers")
@@ -110,9 +151,11 @@ class Rows(RegionFile):
         """Read the rows of an image."""
         row, size = self.index[name], FRACTIONS
         most = self.arrays["features"].shape[1]
-        n = int(self.arrays["num_boxes"][row]) if "num_boxes" in self.arrays else most
-        if not 0 <= n <= most:
-            raise ValueError(f"num_boxes: {n}, but the arrays have {most} regions an image")
+        n = self.arrays["num_boxes"][row] if "num_boxes" in self.arrays else most
+        if not (0 <= n <= most and n == int(n)):
+            expected = f"a whole number up to {most}, the regions that the arrays have for an image"
+            raise ValueError(f"num_boxes: {n:g}, but it must be {expected}")
+        n = int(n)
         if "sizes" in self.arrays:
             width, height = self.arrays["sizes"][row]
             size = float(width), float(height)
@@ -121,6 +164,8 @@ class Rows(RegionFile):
 
 class ArrayFolder(Rows):
     """A folder of ``.npy`` files, mapped into memory."""
+
+    size_fields = "sizes.npy"
 
     def __init__(self, path: Path) -> None:
         with name_origin_in_errors(path / "names.txt"):

@@ -17,9 +17,17 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from modelserver.modular.visual.region_files.arrays import Rows, check_npz, select_arrays
-from modelserver.modular.visual.region_files.base import FRACTIONS, Raw, RegionFile, name_origin_in_errors
+from modelserver.modular.visual.region_files.arrays import (
+    NPZ_SIDES,
+    Rows,
+    check_npz,
+    find_array,
+    find_size,
+    select_arrays,
+)
+from modelserver.modular.visual.region_files.base import Raw, RegionFile, name_origin_in_errors
 from modelserver.wire.errors import UnreadableData
 
 
@@ -40,13 +48,30 @@ def open_h5(path: Path) -> RegionFile:
         for field in ("names", "boxes"):
             if field not in file:
                 raise KeyError(f"it has features, but no {field}")
-        names = [name.decode("utf-8") if isinstance(name, bytes) else str(name) for name in file["names"][:]]
         fields = ("features", "boxes", "num_boxes", "sizes")
-        return Rows(path, names, {field: file[field] for field in fields if field in file})
+        arrays = {field: file[field] for field in fields if field in file}
+        for field, array in arrays.items():
+            if not isinstance(array, h5py.Dataset):
+                raise ValueError(f"{field}: expected an array, not a group")
+        return Rows(path, _decode_names(find_array(file, "names")), arrays)
+
+
+def _decode_names(names: NDArray[Any]) -> list[str]:
+    if names.ndim != 1:
+        raise ValueError(f"names: shape {names.shape}, expected one name for each image")
+    try:
+        return [name.decode("utf-8") if isinstance(name, bytes) else str(name) for name in names]
+    except UnicodeDecodeError as error:
+        raise ValueError(f"names: {error}") from error
+
+
+H5_SIDES = ("img_w", "img_h")
 
 
 class H5Groups(RegionFile):
     """An HDF5 file with one group for each image."""
+
+    size_fields = " and ".join(H5_SIDES)
 
     def __init__(self, path: Path, file: Any) -> None:
         self.path, self.file = path, file
@@ -60,28 +85,39 @@ class H5Groups(RegionFile):
 
     def raw(self, name: str) -> Raw:
         """Read an image's group."""
-        group, size = self.file[name], FRACTIONS
+        group = self.file[name]
         if not hasattr(group, "keys"):
             raise ValueError("it is an array, not a group with boxes and features")
-        for field in ("boxes", "features"):
-            if field not in group:
-                raise KeyError(f"there is no {field} in it")
-        if "img_w" in group and "img_h" in group:
-            size = float(group["img_w"][()]), float(group["img_h"][()])
-        return Raw(group["boxes"][()], group["features"][()], size)
+        boxes, features = find_array(group, "boxes"), find_array(group, "features")
+        return Raw(boxes, features, find_size(group, H5_SIDES))
 
 
 class Lmdb(RegionFile):
     """An LMDB whose values are ``.npz`` files."""
+
+    size_fields = " and ".join(NPZ_SIDES)
 
     def __init__(self, path: Path) -> None:
         self.path = path
         lmdb = _import_library("lmdb", path)
         try:
             self.store = lmdb.open(str(path), subdir=path.is_dir(), readonly=True, lock=False)
-        except lmdb.Error as error:
-            raise UnreadableData(f"{path}: {error}") from error
+        except lmdb.Error as error:  # which may begin with the path
+            raise UnreadableData(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
         weakref.finalize(self, self.store.close)
+        with name_origin_in_errors(path):
+            self._check_length(path / "data.mdb" if path.is_dir() else path)
+
+    def _check_length(self, data: Path) -> None:
+        """Raise ValueError if the file lacks pages.
+
+        The library maps it into memory, and reading beyond its end would kill the process.
+        """
+        expected = (self.store.info()["last_pgno"] + 1) * self.store.stat()["psize"]
+        length = data.stat().st_size
+        if length < expected:  # unused pages at the end can be missing, too
+            advice = "copy it again or, if it is whole, compact it with `mdb_copy -c`"
+            raise ValueError(f"it is cut off: {length} bytes of {expected}; {advice}")
 
     def describe_source(self, name: str) -> str:
         """Return the file and the key of an image."""
@@ -100,13 +136,20 @@ class Lmdb(RegionFile):
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str) or not 0 < len(name.encode()) <= self.store.max_key_size():
             return False
-        with self.store.begin(buffers=True) as reading:
+        with name_origin_in_errors(self.path), self.store.begin(buffers=True) as reading:
             return reading.get(name.encode()) is not None
 
     def __iter__(self) -> Iterator[str]:
-        with self.store.begin() as reading, reading.cursor() as cursor:
+        with name_origin_in_errors(self.path), self.store.begin() as reading, reading.cursor() as cursor:
             for key in cursor.iternext(keys=True, values=False):
-                yield key.decode("utf-8", "replace")
+                yield _decode_key(key)
 
     def __len__(self) -> int:
         return int(self.store.stat()["entries"])
+
+
+def _decode_key(key: bytes) -> str:
+    try:
+        return key.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"key {key!r}: {error}") from error

@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import binascii
 import os
+from collections import Counter
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -30,6 +31,8 @@ COLUMNS = {
 }  # fmt: skip
 NEEDED = COLUMNS[4]
 ALSO_CALLED = {"image_id": "img_id", "image_w": "img_w", "image_h": "img_h"}
+SIZE_FIELDS = "img_w and img_h"
+MOST_DIGITS = 9  # of a number of regions
 LONGEST_LINE = 1 << 26  # bytes; 36 regions of 2,048 features take 0.4 MB
 
 
@@ -42,7 +45,9 @@ class _Row(NamedTuple):
 
 
 class Table(RegionFile):
-    """A TSV, of which only the positions of its rows are kept in memory."""
+    """A TSV, which has only the positions of its rows in memory."""
+
+    size_fields = SIZE_FIELDS
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -74,7 +79,7 @@ class Table(RegionFile):
                 raise ValueError(f"{columns} columns separated by tabs; {expected}")
         if columns != len(self.columns):
             raise ValueError(f"{columns} columns, not {len(self.columns)} as in the lines before")
-        name = _split_cells(line)[self.columns.index("img_id")].decode("utf-8")
+        name = _decode_name(_split_cells(line)[self.columns.index("img_id")])
         if not name:
             raise ValueError("img_id: empty")
         if name in self.index:
@@ -106,6 +111,8 @@ class Table(RegionFile):
 
 class TableFolder(RegionFile):
     """A folder of TSVs, such as one for each split of a corpus."""
+
+    size_fields = SIZE_FIELDS
 
     def __init__(self, path: Path) -> None:
         self.index: dict[str, Table] = {}
@@ -139,15 +146,24 @@ def _parse_header(line: bytes) -> tuple[str, ...] | None:
         return None
     missing = [name for name in NEEDED if name not in named]
     if not missing and ("img_w" in named) != ("img_h" in named):
-        missing = ["img_w and img_h together"]
+        missing = [f"{SIZE_FIELDS} together"]
     if missing:
         raise ValueError(f"its columns lack {', '.join(missing)}")
+    if twice := [name for name, count in Counter(named).items() if count > 1]:
+        raise ValueError(f"its first line names {', '.join(map(repr, twice))} more than once")
     return named
 
 
+def _decode_name(cell: bytes) -> str:
+    try:
+        return cell.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"img_id: {error}") from None
+
+
 def _parse_whole_number(field: str, cell: bytes) -> int:
-    if not cell.isdigit():
-        raise ValueError(f"{field}: {_format_cell(cell)} is not a whole number")
+    if not cell.isdigit() or len(cell) > MOST_DIGITS:
+        raise ValueError(f"{field}: {_format_cell(cell)} is not a whole number up to {MOST_DIGITS} digits")
     return int(cell)
 
 

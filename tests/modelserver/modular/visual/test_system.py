@@ -262,6 +262,46 @@ def test_damaged_weights_are_refused_by_file(saved, tmp_path):
         folder.load(tmp_path, CPU)
 
 
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"system": "qi2019"}, "the folder holds weights of qi2019, not of visual-nmn or lxmert"),
+        ({"partner": "zzz"}, "partner: Input should be 'best' or 'any'"),
+        ({"positions": "bogus"}, "positions: Input should be 'kept' or 'shifted'"),
+        ({"impossible": "foo"}, "impossible: Input should be 'apart' or 'alike'"),
+        ({"encoder": {"model_type": "bert"}}, "encoder: its model_type is bert; networks over regions need"),
+        ({"count": "layer"}, r"Error\(s\) in loading state_dict for VisualNetwork: Missing key.* …$"),
+    ],
+)
+def test_a_configuration_that_does_not_fit_is_refused(saved, tmp_path, changes, message):
+    copy = shutil.copytree(saved["visual-nmn"], tmp_path / "copy")
+    described = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps(described | changes))
+    with pytest.raises(UnreadableWeights, match=message):
+        folder.load(copy, CPU)
+
+
+def test_weights_of_another_system_are_refused(saved, tmp_path):
+    with pytest.raises(UnreadableWeights, match="holds weights of lxmert, not of visual-nmn"):
+        load(saved["lxmert"], CPU, name="visual-nmn", description="")
+    (tmp_path / "config.json").write_text('{"model_type": "lxmert"}')
+    with pytest.raises(UnreadableWeights, match=r"holds a model of transformers \(lxmert\), not weights of"):
+        folder.load(tmp_path, CPU)
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ("--data a.jsonl --regions b --proposer", "--proposer needs --scenes"),
+        ("--test-file a.jsonl --regions b --split dev", "--split needs --scenes"),
+        ("--scenes a --regions b", "--regions needs --data"),
+    ],
+)
+def test_an_option_of_other_data_is_refused(capsys, given, message):
+    assert main(["visual-evaluate", *given.split()]) == 2
+    assert f"error: {message}: " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["visual-nmn", "lxmert"])
 def test_numbers_that_are_not_finite_are_refused(saved, tmp_path, name):
     copy = shutil.copytree(saved[name], tmp_path / "copy")
@@ -297,6 +337,14 @@ def test_the_shipped_weights_do_on_other_scenes_about_what_their_card_says(scene
     assert reports[0]["accuracy"] > 0.8
     assert proposed["find"]["f1"] > 0.6
     assert proposed["find"]["precision"] > 0.8
+
+
+def test_outputs_of_a_system_without_modules_are_refused(saved, scenes_folder, tmp_path, capsys):
+    command = ["visual-evaluate", "--scenes", str(scenes_folder), "--split", "train"]
+    given = ["--weights", str(saved["lxmert"]), "--outputs", str(tmp_path / "out.jsonl")]
+    assert main([*command, *given]) == 2
+    assert "is an lxmert, which has no modules" in capsys.readouterr().err
+    assert not (tmp_path / "out.jsonl").exists()
 
 
 def test_the_shipped_weights_execute_pictures(statements):

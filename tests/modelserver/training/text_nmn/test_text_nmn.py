@@ -139,7 +139,7 @@ def test_the_commands(tmp_path, capsys):
     assert main(["train", "text-nmn", *small, "--out", str(out), "--width", "0"]) == 2
     table = ["text-table", *small, "--test", "5", "--out", str(tmp_path / "table")]
     assert main([*table, "--variants", "programs", "nothing"]) == 2
-    assert main([*table, "--leave-out-smallest", "--variants", "answers"]) == 1
+    assert main([*table, "--leave-out-smallest", "--variants", "answers"]) == 2
     assert "--leave-out-smallest has no variant 'answers'" in capsys.readouterr().err
     variants = ["--variants", "programs-without-sorting", "answers-without-extract", "--beam", "2"]
     assert main([*table, *variants]) == 0
@@ -242,6 +242,7 @@ def test_scores_of_answers():
         ({"tokens": "none"}, "tokens"),
         ({"gold": {"layers": {"9": {"objects": []}}}}, "gold.layers.9"),
         ({"gold": {"layers": {"0": {"objects": [{"id": "x", "ref": "y"}]}}}}, "refers to 'y'"),
+        ({"gold": {"layers": {"0": {"objects": [{"id": "x", "ref": "x"}]}}}}, "ref leads back to 'x'"),
         ({"gold": {"layers": {"0": {"objects": [{"id": "x", "tokens": [5, 9]}]}}}}, "not in the passage"),
     ],
 )

@@ -122,9 +122,9 @@ def test_the_command_trains_and_scores(drawn, tmp_path, capsys):
 def test_every_network_is_on_the_device(drawn, tmp_path, monkeypatch):
     load, devices = folder.load, []
 
-    def spied(weights, device):
+    def spied(weights, device, *systems):
         devices.append(device)
-        return load(weights, torch.device("cpu"))
+        return load(weights, torch.device("cpu"), *systems)
 
     monkeypatch.setattr(folder, "load", spied)
     arguments = ["--train-file", str(drawn / "dev.json"), "--images", str(drawn), "--out", str(tmp_path)]

@@ -221,7 +221,7 @@ def test_the_commands_train_and_make_a_table(tmp_path, capsys):
     assert load_modular_system("visual-nmn", weights=tmp_path / "bilinear").name == "visual-nmn"
     assert len((tmp_path / "scenes/train.further-1-12x2.jsonl").read_text().splitlines()) > 12
     refused = ["train", "lxmert", "--out", str(tmp_path / "none"), "--new-encoder", "bilinear", *common]
-    assert main(refused) == 1
+    assert main(refused) == 2
     assert "--new-encoder lxmert" in capsys.readouterr().err
     before = (tmp_path / "table" / "layer" / "seed-1" / "log.jsonl").stat().st_mtime_ns
     assert main([*table, *common]) == 1
@@ -241,7 +241,7 @@ def test_a_table_refuses_an_lxmert_without_one_before_it_generates_scenes(tmp_pa
     generated = "modelserver.training.visual_nmn.command.write_split"
     monkeypatch.setattr(generated, lambda *_, **__: pytest.fail("scenes were generated"))
     command = ["visual-table", "--variants", "layer", "lxmert", "--new-encoder", "bilinear"]
-    assert main([*command, "--out", str(tmp_path / "out"), "--scenes", str(tmp_path / "scenes")]) == 1
+    assert main([*command, "--out", str(tmp_path / "out"), "--scenes", str(tmp_path / "scenes")]) == 2
     message = "error: lxmert answers from the output of an LXMERT: --new-encoder lxmert\n"
     assert capsys.readouterr() == ("", message)
     assert not list(tmp_path.iterdir())
@@ -252,8 +252,8 @@ def test_scenes_of_another_seed_or_too_few_are_refused(scenes_folder, tmp_path, 
     for seed, n in ((5, 17), (4, 16)):
         assert main([*command, "--world-seed", str(seed), "--train", str(n)]) == 1
         assert f"train.jsonl does not hold {n} scenes of seed {seed}; name another" in capsys.readouterr().err
-    assert main([*command, "--dev-file", "items.jsonl"]) == 1
-    assert "items.jsonl: needs --train-file and --regions" in capsys.readouterr().err
+    assert main([*command, "--dev-file", "items.jsonl"]) == 2
+    assert "--dev-file needs --train-file: add it, or leave --dev-file out" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -304,7 +304,7 @@ def test_items_with_regions_of_a_detector_are_trained_on_from_a_pretrained_encod
         "--batch",
         "2",
     ]
-    assert main(command) == 1  # without regions
+    assert main(command) == 2  # without regions
     command += ["--regions", str(tmp_path / "regions"), "--encoder", str(tmp_path / "lxmert")]
     assert main(command) == 0
     network, config, _ = folder.load(out, CPU)
@@ -312,7 +312,7 @@ def test_items_with_regions_of_a_detector_are_trained_on_from_a_pretrained_encod
     assert config.decontextualised
     rows[1]["answer"] = "maybe"
     write_rows(items, rows)
-    with pytest.raises(UnreadableData, match=r"items\.jsonl, line 2: answer"):
+    with pytest.raises(UnreadableData, match=r"items\.jsonl, line 2: item '1': answer"):
         read_items(items, read_regions(tmp_path / "regions"))
     with pytest.raises(UnreadableData, match="no region features"):
         read_items(items, {})
@@ -345,12 +345,12 @@ def with_gold(row, node=3):
 def test_the_table_and_the_scores_take_items_of_a_detector(detector, capsys):
     root, rows = detector
     write_rows(root / "gold.jsonl", [with_gold(row) for row in rows])
-    assert main(["visual-table", "--out", str(root / "none"), "--test-file", str(root / "gold.jsonl")]) == 1
-    assert "needs --train-file" in capsys.readouterr().err
+    assert main(["visual-table", "--out", str(root / "none"), "--test-file", str(root / "gold.jsonl")]) == 2
+    assert "--test-file needs --train-file" in capsys.readouterr().err
     arguments = ["--data", str(root / "items.jsonl"), "--regions", str(root / "regions")]
     sizes = ["--steps", "1", "--pretraining-steps", "1", "--batch", "2", "--graph-regions", "all"]
     table = ["visual-table", "--out", str(root / "table"), "--variants", "graph-decont-pretraining", *sizes]
-    assert main([*table, *arguments]) == 1
+    assert main([*table, *arguments]) == 2
     assert "--test-file" in capsys.readouterr().err
     arguments += ["--test-file", str(root / "gold.jsonl"), "--pretraining-data", str(root / "gold.jsonl")]
     network = ["--impossible", "alike", "--positions", "shifted"]
@@ -362,7 +362,7 @@ def test_the_table_and_the_scores_take_items_of_a_detector(detector, capsys):
     assert (config.most, config.impossible, config.positions) == (None, "alike", "shifted")
     command = ["visual-evaluate", "--weights", str(trained), "--outputs", str(root / "out.jsonl")]
     capsys.readouterr()
-    assert main([*command, "--data", str(root / "items.jsonl")]) == 1
+    assert main([*command, "--data", str(root / "items.jsonl")]) == 2
     assert "--regions" in capsys.readouterr().err
     assert main([*command, "--test-file", str(root / "gold.jsonl"), "--regions", str(root / "regions")]) == 0
     scored = json.loads(capsys.readouterr().out)
@@ -377,6 +377,26 @@ def test_the_table_and_the_scores_take_items_of_a_detector(detector, capsys):
     assert "24 features" in capsys.readouterr().err  # the shipped weights read others
 
 
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ("--pretraining-data gqa.jsonl", "--pretraining-data needs --train-file"),
+        ("--most-modules 13", "--most-modules needs --train-file"),
+        ("--data a.jsonl --pretraining-regions w", "--pretraining-regions needs --pretraining-data"),
+        ("--data a.jsonl --statements 12", "--statements has no effect with --data"),
+        ("--train-file a.jsonl --world-seed 2", "--world-seed has no effect with --train-file"),
+        ("--data a.jsonl --scenes b", "--scenes has no effect with --data"),
+        ("--encoder lxmert --new-encoder bilinear", "--new-encoder has no effect with --encoder"),
+        ("--encoder lxmert --hidden 32", "--hidden has no effect with --encoder"),
+    ],
+)
+@pytest.mark.parametrize("command", ["visual-table", "visual-splits", "train lxmert", "train visual-nmn"])
+def test_an_option_without_effect_is_refused(tmp_path, capsys, command, given, message):
+    assert main([*command.split(), "--out", str(tmp_path / "out"), *given.split()]) == 2
+    assert f"error: {message}: " in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_pretraining_data_must_fit(detector, capsys):
     root, _ = detector
     arguments = ["--train-file", str(root / "items.jsonl"), "--regions", str(root / "regions")]
@@ -385,6 +405,12 @@ def test_pretraining_data_must_fit(detector, capsys):
     assert "no item has gold boxes" in capsys.readouterr().err
     assert main([*command, "--most-modules", "2"]) == 1
     assert "no item to train on has at most 2 modules" in capsys.readouterr().err
+
+
+def test_pretraining_data_has_no_effect_without_pretraining(capsys):
+    given = ["--data", "a.jsonl", "--pretraining-data", "b.jsonl", "--no-pretraining"]
+    assert main(["train", "visual-nmn", "--out", "out", *given]) == 2
+    assert "--pretraining-data has no effect with --no-pretraining" in capsys.readouterr().err
 
 
 def test_a_file_that_is_too_small_to_hold_items_out_is_refused(detector, capsys):

@@ -4,6 +4,7 @@ Reading keeps to a bound of memory, and messages name what is malformed.
 """
 
 import io
+import os
 import pickle
 import tracemalloc
 
@@ -25,8 +26,8 @@ def six(name="a", n=2, boxes=BOXES, features=FEATURES):
     return "\t".join([name, "200", "100", str(n), array(boxes), array(features)]) + "\n"
 
 
-def four(name="a"):
-    return "\t".join([name, "2", array(SHARES), array(FEATURES)]) + "\n"
+def four(name="a", boxes=SHARES):
+    return "\t".join([name, "2", array(boxes), array(FEATURES)]) + "\n"
 
 
 HEADER = "features\timage_id\timage_w\timage_h\tnum_boxes\tboxes\n"
@@ -74,7 +75,16 @@ def test_a_tsv_far_larger_than_its_memory_bound_is_read(tmp_path):
 @pytest.mark.parametrize(
     "text, message",
     [
-        (regions_row("a", [[0, 0, 300, 50]], [[1]]), "line 1: boxes: one lies outside its image"),
+        (
+            regions_row("a", [[0, 0, 9, 9], [0, 0, 300, 50]], [[1], [1]]),
+            "line 1: boxes: [0, 0, 300, 50] lies outside its image of 200 × 100",
+        ),
+        (
+            four(boxes=BOXES),
+            "line 1: boxes: [20, 10, 60, 50] lies outside its image; "
+            "without img_w and img_h boxes are fractions of the image",
+        ),
+        (four(boxes=SHARES[:, [2, 1, 0, 3]]), "line 1: boxes: [0.3, 0.1, 0.1, 0.5] ends before it starts"),
         (regions_row("a", [[0, 0, np.nan, 50]], [[1]]), "line 1: boxes: a number is not finite"),
         (regions_row("a", [[0, 0, 9, 9]], [[np.inf]]), "line 1: features: a number is not finite"),
         (regions_row("a", [[0, 0, 9, 9]], [[1]], (0, 9)), "line 1: the image is 0 by 9"),
@@ -88,6 +98,7 @@ def test_a_tsv_far_larger_than_its_memory_bound_is_read(tmp_path):
         (six()[:-4] + "\n", "line 1: features: not base64"),
         (six().replace("200", "wide"), "line 1: img_w: 'wide' is not a number"),
         ("boxes\tfeatures\n", "line 1: its columns lack img_id, num_boxes"),
+        ("features\t" + NAMED, "line 1: its first line names 'features' more than once"),
         ("", "holds no image with regions"),
         (six("a", 0, [], []), "holds no image with regions"),
     ],
@@ -147,11 +158,24 @@ def test_a_folder_of_npz_files_gives_regions(tmp_path):
     np.savez(tmp_path / "b.npz", bbox=BOXES, x=np.full(FEATURES.shape, "many"))
     with pytest.raises(UnreadableData, match=r"b\.npz: features: expected numbers, not <U4"):
         find_regions(regions, "b")
+    np.savez(tmp_path / "b.npz", bbox=SHARES, x=np.full(FEATURES.shape, 1e39))
+    with pytest.raises(UnreadableData, match=r"b\.npz: features: a number is not finite as float32"):
+        find_regions(regions, "b")
     (tmp_path / "b.npz").write_text("boxes")
     with pytest.raises(
         UnreadableData, match=r"b\.npz: it is not a valid \.npz file; write one with numpy\.savez"
     ):
         find_regions(regions, "b")
+
+
+def test_a_damaged_npz_is_rejected_by_field(tmp_path):
+    np.savez_compressed(tmp_path / "a.npz", boxes=SHARES, features=FEATURES)
+    content = bytearray((tmp_path / "a.npz").read_bytes())
+    start = 30 + int.from_bytes(content[26:28], "little") + int.from_bytes(content[28:30], "little")
+    content[start] = 0b111  # a block of a kind that does not exist
+    (tmp_path / "a.npz").write_bytes(content)
+    with pytest.raises(UnreadableData, match=r"a\.npz: boxes: it cannot be read: .*invalid block type"):
+        read_regions(tmp_path)
 
 
 def arrays(folder, **others):
@@ -177,6 +201,9 @@ def test_npy_arrays_of_all_images_are_mapped(tmp_path):
     [
         ({"boxes": BOXES}, r"boxes: shape \(2, 4\), for 2 names"),
         ({"num_boxes": [2, 3], "sizes": [[200, 100]] * 2}, r"'b' \(row 1\): num_boxes: 3, but"),
+        ({"num_boxes": [np.inf, 1]}, r"'a' \(row 0\): num_boxes: inf, but"),
+        ({"sizes": [[200, 100, 3]] * 2}, r"sizes: shape \(2, 3\)"),
+        ({}, r"'a' \(row 0\): boxes: .* outside its image; without sizes\.npy boxes are fractions"),
         ({"sizes": [["a", "b"]] * 2}, "sizes: holds <U1, not numbers"),
     ],
 )
@@ -192,12 +219,16 @@ def test_names_that_do_not_fit_the_arrays_are_rejected(tmp_path):
         read_regions(folder)
     whole = (folder / "boxes.npy").read_bytes()
     (folder / "names.txt").write_text("a\nb\n")
-    for content, message in ((whole[:-8], "it was cut off"), (b"boxes", r"it is not a valid \.npy file")):
+    for content, message in (
+        (whole[:-8], "it was cut off"),
+        (b"boxes", r"it is not a valid \.npy file"),
+        (whole[:10] + b"'''" + whole[13:], "it cannot be read: EOF in multi-line string"),
+    ):
         (folder / "boxes.npy").write_bytes(content)
         with pytest.raises(UnreadableData, match=rf"boxes\.npy: .*{message}"):
             read_regions(folder)
     (folder / "names.txt").unlink()
-    with pytest.raises(UnreadableData, match=r"names\.txt: No such file"):
+    with pytest.raises(UnreadableData, match=r"names\.txt: there is no such file"):
         read_regions(folder)
 
 
@@ -207,12 +238,15 @@ def test_h5_files_of_both_forms_give_regions(tmp_path):
         file["a/features"], file["a/boxes"] = FEATURES, BOXES
         file["a/img_w"], file["a/img_h"] = 200, 100
         file["b/features"] = FEATURES
+        file["c/features"], file["c/boxes/x"] = FEATURES, BOXES
         file["image_features"] = FEATURES
     regions = read_regions(tmp_path / "groups.h5")
     assert find_regions(regions, "a.png").boxes == pytest.approx(SHARES)
     assert find_name(regions, "/") is None
     with pytest.raises(UnreadableData, match=r"groups\.h5, image 'b': there is no boxes in it"):
         find_regions(regions, "b")
+    with pytest.raises(UnreadableData, match=r"image 'c': boxes: expected an array, not a group"):
+        find_regions(regions, "c")
     with pytest.raises(UnreadableData, match=r"image 'image_features': it is an array, not a group"):
         find_regions(regions, "image_features")
     with h5py.File(tmp_path / "rows.h5", "w") as file:
@@ -240,6 +274,20 @@ def test_an_lmdb_gives_regions_and_runs_no_pickle(tmp_path):
         find_regions(regions, "b")
 
 
+@pytest.mark.parametrize(
+    "share, message", [(0.5, r"it is cut off: \d+ bytes of \d+"), (0.001, "MDB_INVALID")]
+)
+def test_a_cut_off_lmdb_is_rejected_before_it_is_read(tmp_path, share, message):
+    lmdb = pytest.importorskip("lmdb", reason="reads no LMDB without lmdb")
+    with lmdb.open(str(tmp_path / "store"), map_size=MIB) as store, store.begin(write=True) as writing:
+        for number in range(20):
+            writing.put(str(number).encode(), b"x" * 9000)
+    data = tmp_path / "store" / "data.mdb"
+    os.truncate(data, int(share * data.stat().st_size))
+    with pytest.raises(UnreadableData, match=rf"store: {message}"):
+        read_regions(tmp_path / "store")
+
+
 @pytest.mark.parametrize("name, library", [("f.h5", "h5py"), ("f.lmdb", "lmdb")])
 def test_a_missing_library_is_named(tmp_path, monkeypatch, name, library):
     def missing(name):
@@ -257,7 +305,7 @@ def test_other_files_are_rejected_with_the_forms(tmp_path):
         UnreadableData, match=r"f\.pkl: not a form of region features that is read; name a .tsv"
     ):
         read_regions(tmp_path / "f.pkl")
-    with pytest.raises(UnreadableData, match="no such file or folder"):
+    with pytest.raises(UnreadableData, match="there is no such file or folder"):
         read_regions(tmp_path / "nothing")
     with pytest.raises(UnreadableData, match="holds no image with regions"):
         read_regions(tmp_path)
