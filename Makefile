@@ -17,7 +17,7 @@ demo: .venv/.run ## run everything on this machine with demo content, and print 
 reset: ## delete the demo's data (asks first)
 	@exec $(PYTHON) scripts/reset.py
 
-test: .venv/.dev ## run every test, with real servers and a real browser
+test: .venv/.dev ## run the tests, with real servers and a real browser
 	@exec $(BIN)/python -m scripts.run_tests
 
 check: .venv/.dev ## check format, lint, words, types, contracts, doctests, docs; changes nothing

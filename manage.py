@@ -5,10 +5,13 @@ import gc
 import os
 import secrets
 import sys
+from collections.abc import Callable
+from typing import Any
 
 from django import get_version
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management import BaseCommand, ManagementUtility
+from django.core.management import BaseCommand, CommandError, ManagementUtility
+from django.core.management.base import SystemCheckError
 from django.db import InterfaceError, OperationalError
 
 from analysis import __version__
@@ -16,14 +19,31 @@ from config.database_errors import is_unavailable
 
 
 class CommandLine(ManagementUtility):
-    """Django's command line, for which an unknown command is bad usage."""
+    """Django's command line, with the messages and exit codes of ours."""
 
     def fetch_command(self, subcommand: str) -> BaseCommand:
         """Return a command; exit with 2 if there is none."""
         try:
-            return super().fetch_command(subcommand)
+            command = super().fetch_command(subcommand)
         except SystemExit:  # Django has printed why, and exits with 1
             sys.exit(2)
+        setattr(command, "execute", _name_errors(command, command.execute))  # noqa: B010 - of this object alone
+        return command
+
+
+def _name_errors(command: BaseCommand, execute: Callable[..., Any]) -> Callable[..., Any]:
+    """Have errors of a command begin with ``error:``, not with a class."""
+
+    def run(*arguments: Any, **options: Any) -> Any:
+        try:
+            return execute(*arguments, **options)
+        except CommandError as error:
+            if options["traceback"] or isinstance(error, SystemCheckError):
+                raise
+            command.stderr.write(f"error: {error}")
+            sys.exit(error.returncode)
+
+    return run
 
 
 def main() -> None:
@@ -42,13 +62,13 @@ def main() -> None:
     try:
         CommandLine(sys.argv).execute()
     except ImproperlyConfigured as error:
-        sys.exit(f"{os.path.basename(sys.argv[0])}: {error}")
+        sys.exit(f"error: {error}")
     except (OperationalError, InterfaceError) as error:
         if not is_unavailable(error):
             raise
         reason = " ".join(str(error).split()).rstrip(".?")
         sys.exit(
-            f"{os.path.basename(sys.argv[0])}: the database cannot be used: {reason}. "
+            f"error: the database cannot be used: {reason}. "
             "The settings VAR_DIR and DATABASE_URL say where it is; prepare_site makes it."
         )
 

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Role, User, Workspace
-from accounts.policy import Act
+from accounts.policy_table import Act
 
 _KIND_LABELS = {"study": _("Study"), "project": _("Annotation project")}
 

@@ -55,8 +55,8 @@ def export_annotations(job: Job, report: Report) -> JobResult:
         )
     audit.record_export(by=job.created_by, subject=project, kind=options.format)
     name = f"{project.slug}-{options.format}{file.suffix}"
-    lost = counts.findings.as_json()["mended"]
-    return JobResult({"items": counts.items, "gold": counts.gold, "mended": lost}, file, name)
+    losses = counts.findings.as_json()["repairs"]
+    return JobResult({"items": counts.items, "gold": counts.gold, "losses": losses}, file, name)
 
 
 def _zip_folder(folder: Path) -> Path:

@@ -3,7 +3,7 @@
 AnnotationError (a TouchstoneError, as is foundation.errors.BadFile)
 ├── BadEdit         (editing) an operation does not fit the item; names operation and field
 ├── StaleBase       an operation was made on an outdated revision
-├── AssignmentLost  the reservation expired and others were assigned; the annotation is kept
+├── AssignmentLost  the reservation expired and others were assigned; the annotation remains
 ├── NothingLeft     no item is left for this person
 ├── NotReady        an annotation cannot be submitted yet; names the open nodes
 ├── NotAllowed      (policies) the person may not do this
@@ -63,7 +63,7 @@ class StaleBase(AnnotationError):
 
 
 class AssignmentLost(AnnotationError):
-    """The item has enough other annotators; the annotation is kept."""
+    """The item has enough other annotators; the annotation remains."""
 
     status = 410
 

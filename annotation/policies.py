@@ -1,8 +1,8 @@
 """Rules of who may do what in a project.
 
-`accounts.policy` says which role allows which act; here are the roles of a person on a project, and what
-depends on the state of the project or the annotation. Each rule is a pair: ``check_x`` raises with a message
-for a person, ``can_x`` is its truth value. Strangers to a project get a 404.
+`accounts.policy_table` says which role allows which act; here are the roles of a person on a project, and
+what depends on the state of the project or the annotation. Each rule is a pair: ``check_x`` raises with a
+message for a person, ``can_x`` is its truth value. Strangers to a project get a 404.
 
 Exceptions: `NotAllowed`, an AnnotationError.
 """
@@ -10,7 +10,7 @@ Exceptions: `NotAllowed`, an AnnotationError.
 from django.utils.translation import gettext as _
 
 from accounts.models import Role, User
-from accounts.policy import Act, Roles, find_granting_roles, is_allowed
+from accounts.policy_table import Act, Roles, find_granting_roles, is_allowed
 from accounts.rights.roles import explain_refusal
 from annotation.errors import AnnotationError
 from annotation.models import Annotation, Membership, Project

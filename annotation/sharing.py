@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from accounts.models import Role, User, Workspace
-from accounts.policy import Act, find_granting_roles
+from accounts.policy_table import Act, find_granting_roles
 from annotation.actions.projects import set_member
 from annotation.models import Project
 from annotation.models import Role as ProjectRole

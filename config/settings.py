@@ -510,14 +510,14 @@ JOBS = {
     "import_items": "annotation.importing.items.import_items_file",
     "import_outputs": "annotation.importing.outputs.import_outputs_file",
     "export_annotations": "annotation.downloads.export_annotations",
-    "simulate_annotators": "annotation.simulation.simulate_annotators",
+    "simulate_annotators": "annotation.simulation_job.simulate_annotators",
     "import_predictions": "predictions.imports.import_predictions_file",
     "saliency": "predictions.run_jobs.compute_saliency",
     "score": "predictions.run_jobs.compute_scores",
     "export_bundle": "studyapp.downloads.export_bundle",
     "export_responses": "studyapp.downloads.export_responses",
     "report": "studyapp.downloads.write_report",
-    "simulate_participants": "studyapp.simulations.simulate_participants",
+    "simulate_participants": "studyapp.simulation_job.simulate_participants",
     "pay_participants": "studyapp.payments.pay_participants",
 }
 JOB_FOLDER = VAR_DIR / "jobs"

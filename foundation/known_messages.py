@@ -177,7 +177,7 @@ TEMPLATES = (
         "the model server serves %(system)s in revision %(now)s, and the predictions are of revision "
         "%(revision)s"
     ),
-    # Labels of links that the site makes (`studyapp.simulations`, the studio, simulate_participants).
+    # Labels of links that the site makes (`studyapp.simulation_job`, the studio, simulate_participants).
     gettext_noop("bots of job %(job)s"),
     gettext_noop("rehearsal of the team"),
     gettext_noop("language model, seed %(seed)s"),

@@ -5,7 +5,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from accounts.models import User
-from accounts.policy import Act, find_granting_roles
+from accounts.policy_table import Act, find_granting_roles
 from accounts.queries.workspaces import select_workspaces
 from accounts.shareable import load_sharing_module
 from jobs.models import Job

@@ -32,7 +32,7 @@ def run_state(run: SlicedRun, failures: int) -> RunState:
 def compute_job_state(job: Job) -> RunState:
     """Return the state of a job, whose result may count failures.
 
-    A file with mistakes is refused, although the job that read it is done.
+    The state of a file with mistakes is "refused", although the job that read it is done.
     """
     result = job.result or {}
     if result.get("refused_count"):

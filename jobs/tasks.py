@@ -23,7 +23,7 @@ from jobs.queue import count_queued, list_active_calls, publish
 from jobs.webhooks.models import DeliveryBase
 from jobs.webhooks.queries import list_delivery_tables, list_due_deliveries, list_due_webhooks
 
-MOST = 100  # deliveries of a webhook at a time; the next sweep takes the rest
+MOST_DELIVERIES = 100  # deliveries of a webhook at a time; the next sweep takes the rest
 
 
 class Subject(Protocol):
@@ -110,6 +110,6 @@ def deliver_to(table: str, webhook: int) -> None:
     model = apps.get_model(table)
     assert issubclass(model, DeliveryBase)
     with open_client() as post:
-        for delivery in list_due_deliveries(model, webhook, MOST):
+        for delivery in list_due_deliveries(model, webhook, MOST_DELIVERIES):
             if not deliver(model, delivery=delivery, post=post):
                 break

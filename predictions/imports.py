@@ -1,7 +1,7 @@
 """Jobs that import uploaded files of questions or predictions.
 
 A dry run reads the whole file and stores nothing: it is the preview of the import. Its result says what would
-be stored, what is mended, what is refused, and the first rows.
+be stored, what the reader repaired or refused, and the first rows.
 """
 
 import dataclasses

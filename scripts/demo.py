@@ -1,6 +1,6 @@
 """Run Touchstone with demo content until Ctrl-C: ``make demo``.
 
-Everything is kept in ``var/`` (or VAR_DIR): the database, the broker's data, the logs, the secret key. A
+Everything lies in ``var/`` (or VAR_DIR): the database, the broker's data, the logs, the secret key. A
 second start takes it up again. PORT and MODEL_SERVER_PORT choose other ports.
 """
 
@@ -38,7 +38,7 @@ def main() -> int:
             with lock_folder(var):
                 serve(configure_stack(var))
     except KeyboardInterrupt:
-        print("\nStopped. Everything is kept; make demo takes it up again.")
+        print("\nStopped. Everything is saved; make demo takes it up again.")
         return 0
     except (Stop, PartFailed) as error:
         print(error, file=sys.stderr)

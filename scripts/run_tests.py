@@ -84,9 +84,9 @@ def start_servers(stack: ExitStack) -> dict[str, str]:
 
 
 def run_passes(env: Mapping[str, str], folder: Path, arguments: list[str]) -> dict[str, tuple[int, Path]]:
-    """Run pytest on SQLite and beside it on PostgreSQL, whose output comes afterwards.
+    """Run pytest on SQLite and beside it on PostgreSQL.
 
-    Return status and result file of each pass.
+    The output of the pass on PostgreSQL comes afterwards. Return status and result file of each pass.
     """
     results = {name: folder / f"{name}.xml" for name in ("SQLite", "PostgreSQL")}
     done = {}
@@ -107,9 +107,10 @@ def run_passes(env: Mapping[str, str], folder: Path, arguments: list[str]) -> di
 
 
 def leave_for_postgres(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of the pass on PostgreSQL, which starts its own Redis and Valkey.
+    """Return the environment of the pass on PostgreSQL.
 
-    Databases of those are numbered by pytest's processes, and both passes count theirs from 0.
+    It starts its own Redis and Valkey. Databases of those are numbered by pytest's processes, and both passes
+    count theirs from 0.
     """
     kept = {name: value for name, value in env.items() if name not in ("TEST_VALKEY_URL", "TEST_REDIS_URL")}
     return {**kept, "DATABASE_URL": env["TEST_POSTGRES_URL"]}
@@ -119,7 +120,7 @@ def leave_for_postgres(env: Mapping[str, str]) -> dict[str, str]:
 def start_pytest(
     options: list[str], env: Mapping[str, str], output: IO[str] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Start pytest, with its output into a file if one is given, and end it if it still runs afterwards."""
+    """Start pytest, with output into a file if given; end it afterwards."""
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *options], cwd=ROOT, env=dict(env), stdin=subprocess.DEVNULL,
         stdout=output, stderr=subprocess.STDOUT if output else None, start_new_session=True,

@@ -18,7 +18,7 @@ from studyapp.web.prolific.api import Stopped, connect_to_prolific
 TURN_SECONDS = 300  # of a task, which may take 600
 STEP_SECONDS = 0.5  # between two looks at whether the job was cancelled
 POLL_SECONDS = 5.0
-ROUNDS = 3  # of approvals whose answers were lost
+APPROVAL_ROUNDS = 3  # of approvals whose answers were lost
 
 
 class PayOptions(FrozenModel):
@@ -87,7 +87,7 @@ def settle_payments(study: Study, report: Report, *, turn: float = TURN_SECONDS)
         url=settings.PROLIFIC_API_URL, key=settings.PROLIFIC_API_TOKEN, pause=pause
     ) as api:
         payer = Payer(study=study, api=api, settle=settle, progress=progress)
-        for _round in range(ROUNDS):
+        for _round in range(APPROVAL_ROUNDS):
             payer.run()
             while payer.look_again():
                 pause(min(POLL_SECONDS, settle.total_seconds()))

@@ -1,6 +1,7 @@
 """The wheel of the analysis, installed in a fresh environment."""
 
 import json
+import re
 import subprocess
 import sys
 import venv
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import analysis
 from analysis.__main__ import main
 from tests.analysis.bundles import planted_study
 from tests.paths import ROOT
@@ -45,8 +47,8 @@ def fresh(tmp_path_factory) -> Path:
     # Built from a copy: setuptools leaves folders beside what it builds.
     source = folder / "source"
     files = subprocess.run(
-        ["git", "ls-files", "-z", "analysis", "touchstone", "pyproject.toml", "README.md", "LICENSE"],
-        cwd=ROOT, capture_output=True, text=True, check=True,
+        ["git", "ls-files", "-zco", "--exclude-standard", "--", "analysis", "touchstone", "pyproject.toml",
+         "LICENSE"], cwd=ROOT, capture_output=True, text=True, check=True,
     ).stdout.split("\0")  # fmt: skip
     for name in filter(None, files):
         if (ROOT / name).exists():
@@ -98,6 +100,18 @@ def test_it_brings_neither_django_nor_torch_nor_names_that_clash(fresh: Path, tm
         "print([n for n in ('django', 'torch', 'analysis', 'config', 'scripts') if find(n)])"
     )
     assert run(fresh / "python", "-c", code, cwd=tmp_path).stdout.strip() == "[]"
+
+
+def test_it_says_what_it_is(fresh: Path, tmp_path: Path):
+    code = "import touchstone; print(touchstone.__version__); import importlib.metadata as m, json;"
+    code += "print(json.dumps(m.metadata('touchstone').json))"
+    version, metadata = run(fresh / "python", "-c", code, cwd=tmp_path).stdout.splitlines()
+    described = json.loads(metadata)
+    assert version == described["version"] == analysis.__version__
+    assert described["author"] == "The Touchstone developers"
+    links = re.findall(r"\]\(([^)]*)\)", described["description"])
+    assert links
+    assert all(link.startswith("https://") for link in links), links
 
 
 @pytest.mark.soak  # tests/studyapp/exports/test_rebuilt_report.py does it without an installation

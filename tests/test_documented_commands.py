@@ -166,9 +166,12 @@ def test_the_commands_of_the_page_are_accepted(page: Path, capsys: pytest.Captur
 
 def test_no_command_hides_in_a_block_of_another_kind():
     kinds = {"bash", "console", "shell", "text", "zsh"}
+    unnamed = re.compile(r"^( *)```\n(?:.*\n)*?\1```$|^ *```(\w+)\n(?:.*\n)*?^ *```$", re.MULTILINE)
+    command = re.compile(r"^ *(?:[A-Z_]+=\S+ )*(?:\.venv/|touchstone |make |curl |python)", re.MULTILINE)
     for page in pages():
-        named = set(re.findall(r"^ *```(\w+)", page.read_text(encoding="utf-8"), re.MULTILINE))
-        assert not named & kinds, f"{page}: commands go into ```sh"
+        for block in unnamed.finditer(page.read_text(encoding="utf-8")):
+            assert block[2] not in kinds, f"{page}: commands go into ```sh"
+            assert block[2] or not command.search(block[0]), f"{page}: commands go into ```sh: {block[0]}"
 
 
 def test_every_command_names_the_python_of_the_installation():

@@ -27,7 +27,7 @@ from accounts.models import (
 )
 from accounts.shareable import list_shares, load_sharing_module
 
-FORMER = "former member {number}"
+FORMER_NAME = "former member {number}"
 # The kinds of entries in the log that name an object; all others name a person.
 ABOUT_OBJECTS = (
     *("export_downloaded", "payments_ordered", "personal_data_read"),
@@ -94,7 +94,7 @@ def _match_any_case(column: str, texts: set[str]) -> Q:
 
 
 def _rename(user: User, by: User | None, addresses: set[str]) -> str:
-    former, name = user.username, FORMER.format(number=user.pk)
+    former, name = user.username, FORMER_NAME.format(number=user.pk)
     # The logs name people as they were called then; their names have to go, the entries stay.
     named = AuditEntry.objects.exclude(kind__in=ABOUT_OBJECTS)
     named.filter(Q(subject=former) | _match_any_case("subject", addresses)).update(subject=name)

@@ -13,7 +13,7 @@ from django.utils.crypto import salted_hmac
 
 from accounts.models import AnsweredRequest, AuditEntry, User
 
-KEPT = timedelta(hours=24)
+ANSWER_RETENTION = timedelta(hours=24)
 
 
 def claim(*, user: User, key: str, digest: str) -> AnsweredRequest:
@@ -58,4 +58,4 @@ def forget_response(*, row: AnsweredRequest) -> None:
 
 def purge_answered() -> None:
     """Delete responses that nobody repeats any more."""
-    AnsweredRequest.objects.filter(created_at__lt=timezone.now() - KEPT).delete()
+    AnsweredRequest.objects.filter(created_at__lt=timezone.now() - ANSWER_RETENTION).delete()

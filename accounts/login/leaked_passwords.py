@@ -25,7 +25,7 @@ class LeakedPasswordValidator(CommonPasswordValidator):
 
     `settings.LEAKED_PASSWORDS_URL` names the service. It gets the first five of
     the 40 characters of the password's SHA-1 hash and returns all leaked ones
-    that begin so. A password on the list here is refused without asking.
+    that begin so. This list refuses its own passwords without asking.
     """
 
     def __init__(self) -> None:

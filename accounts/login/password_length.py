@@ -1,4 +1,4 @@
-"""Longest password: a longer one is refused before it is hashed."""
+"""Longest password: the site refuses a longer one before it is hashed."""
 
 from typing import Any
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Role(models.TextChoices):
-    """The roles of people; `accounts.policy` says what each may do."""
+    """The roles of people; `accounts.policy_table` says what each may do."""
 
     OWNER = "owner", _("Owner")
     RESEARCHER = "researcher", _("Researcher")

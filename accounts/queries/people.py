@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from accounts.errors import InvitationEnded
 from accounts.models import Invitation, Membership, Role, User, Workspace
-from accounts.policy import Act, Roles, is_allowed
+from accounts.policy_table import Act, Roles, is_allowed
 from accounts.queries.invitations import open_invitations
 from accounts.queries.workspaces import find_workspace_roles
 from accounts.random_secrets import hash_of

@@ -3,7 +3,7 @@
 from django.db.models import QuerySet
 
 from accounts.models import Membership, Role, User, Workspace
-from accounts.policy import Act, find_granting_roles
+from accounts.policy_table import Act, find_granting_roles
 from foundation.errors import NotFound
 from foundation.messages import say
 

@@ -10,7 +10,7 @@ from accounts.actions.invitations import create_invitation, revoke_invitation
 from accounts.actions.workspaces import create_workspace, end_role, give_role, rename_workspace
 from accounts.models import Role, User, Workspace
 from accounts.people.forms import DeleteAccountForm
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.queries.account_data import collect_account_data
 from accounts.queries.people import (
     find_account_by_name,
@@ -102,7 +102,7 @@ class OneWorkspace(WorkspaceView):
 
     @describe_method(answers=wire.WorkspaceRow)
     def get(self, request: Request, slug: str) -> HttpResponse:
-        """One workspace."""
+        """Return one workspace."""
         return answer(_build_workspace_row(self.workspace(slug, Act.WORKSPACE_SEE), self.user))
 
     @describe_method(answers=wire.WorkspaceRow, takes=shapes.Renamed)

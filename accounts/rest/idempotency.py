@@ -74,7 +74,7 @@ def answer_once(view: Any, request: Any, digest: str, create: Callable[[], HttpR
 
     The same request with the same key gets the same response for 24 hours, marked by
     ``Idempotency-Replayed``; another request with that key gets 422, as does a user who lost a role since.
-    Only successes are kept, so a refused request can be mended and sent again.
+    It keeps only successes, so a client can correct a refused request and send it again.
 
     Args:
         view: The endpoint, which knows the user.

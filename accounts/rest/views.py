@@ -17,7 +17,7 @@ from rest_framework.throttling import UserRateThrottle
 from rest_framework.views import APIView
 
 from accounts.models import User, Workspace
-from accounts.policy import Act, Roles
+from accounts.policy_table import Act, Roles
 from accounts.rest.problems import answer_problem
 from accounts.rights.access import require
 from accounts.rights.roles import Owned

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import User, Workspace
-from accounts.policy import Act, Roles, is_allowed
+from accounts.policy_table import Act, Roles, is_allowed
 from accounts.queries.workspaces import select_workspaces
 from accounts.rights.roles import Owned, explain_refusal, find_roles
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from accounts.errors import NotAllowed
 from accounts.models import User
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.queries.people import find_tied_workspaces
 from accounts.queries.workspaces import select_workspaces
 

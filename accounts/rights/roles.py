@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from accounts.errors import NotAllowed
 from accounts.models import Role, User, Workspace
-from accounts.policy import Act, Roles, is_allowed
+from accounts.policy_table import Act, Roles, is_allowed
 from accounts.queries.workspaces import find_workspace_roles
 
 

@@ -9,7 +9,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.actions import audit
-from accounts.actions.deletion import FORMER, delete_account
+from accounts.actions.deletion import FORMER_NAME, delete_account
 from accounts.people.forms import DeleteAccountForm
 from accounts.queries.account_data import collect_account_data
 from accounts.rights.access import require_user
@@ -55,5 +55,5 @@ def delete(request: HttpRequest) -> HttpResponse:
 
 
 def _page(request: HttpRequest, form: DeleteAccountForm, *, status: int = 200) -> HttpResponse:
-    context = {"form": form, "former": FORMER.format(number=require_user(request).pk)}
+    context = {"form": form, "former": FORMER_NAME.format(number=require_user(request).pk)}
     return render(request, "people/account_data.html", context, status=status)

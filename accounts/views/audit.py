@@ -17,7 +17,7 @@ from accounts.actions.audit import record
 from accounts.event_labels import EVENT_LABELS
 from accounts.models import AuditEntry, Workspace
 from accounts.people.forms import AuditForm
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.queries.audit import (
     filter_entries,
     read_page_before,

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.actions import workspaces
 from accounts.models import Role, User, Workspace
 from accounts.people.forms import RoleForm, WorkspaceForm
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.queries import people
 from accounts.queries.workspaces import select_workspaces
 from accounts.rights.access import NOT_THERE, require, require_existing, require_user

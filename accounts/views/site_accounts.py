@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.actions import users
 from accounts.errors import NotAllowed
 from accounts.models import User
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.queries.people import find_account, find_tied_workspaces, select_accounts
 from accounts.queries.workspaces import select_workspaces
 from accounts.rights.access import NOT_THERE, require_user

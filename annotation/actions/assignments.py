@@ -197,7 +197,7 @@ _ONE_OVER = Prepared(
 
 @transaction.atomic
 def expire(*, project: Project, now: datetime) -> int:
-    """End expired reservations and free their items. Documents are kept."""
+    """End expired reservations and free their items. Documents stay."""
     ids = list(_lock_free_rows(_find_expired_reservations(project, now)).values_list("pk", flat=True))
     if not ids:
         return 0
@@ -241,7 +241,7 @@ def resume(*, annotation: Annotation) -> Annotation:
     status = states.find_next_status(states.ANNOTATION, "resume", annotation.status)
     if annotation.task == Annotation.Task.ANNOTATION and not _count_assignment(annotation.item_id):
         raise AssignmentLost(
-            _("Your reservation expired and others took this item. Your annotation is kept.")
+            _("Your reservation expired and others took this item. Your annotation remains saved.")
         )
     annotation.status = status
     set_end(annotation, timezone.now())

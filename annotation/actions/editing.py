@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from accounts.policy import find_granting_roles
+from accounts.policy_table import find_granting_roles
 from annotation import states
 from annotation.actions import assignments, audit, disagreement, qualification
 from annotation.content.completeness import open_nodes
@@ -25,7 +25,7 @@ from annotation.parsed_items import build_subject, label_changes_of, parse_docum
 from annotation.policies import TASKS, NotAllowed, check_editing, check_owner
 from foundation.database.prepared_queries import Prepared, PreparedUpdate, insert, make_slot
 
-PAUSE = timedelta(minutes=2)  # seconds; longer pauses between edits do not count as active time
+LONGEST_PAUSE = timedelta(minutes=2)  # seconds; longer pauses between edits do not count as active time
 
 
 class Saved(NamedTuple):
@@ -46,7 +46,7 @@ def save_operations(*, annotation: int, operations: Sequence[OperationIn], by: U
     Raises:
         StaleBase: Somebody, or another tab, saved in between.
         BadEdit: An operation does not fit; names it and the field.
-        AssignmentLost: The reservation expired and others took the item; stored edits are kept.
+        AssignmentLost: The reservation expired and others took the item; stored edits remain.
         NotAllowed: The annotation is not theirs, or submitted.
     """
     held = lock(annotation, by, subject=True)
@@ -195,7 +195,7 @@ def _apply_all(
     applied.update({row.uid: row for row in rows})
     since = now - (annotation.saved_at or annotation.started_at)
     # A clock that was set back in between does not tell the time.
-    annotation.active_seconds += since.total_seconds() if timedelta() <= since < PAUSE else 0
+    annotation.active_seconds += since.total_seconds() if timedelta() <= since < LONGEST_PAUSE else 0
     annotation.document = document.model_dump(mode="json")
     annotation.saved_at = now
     assignments.set_end(annotation, now)

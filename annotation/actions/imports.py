@@ -1,4 +1,4 @@
-"""Undo an import, and mend single items."""
+"""Undo an import, and repair single items."""
 
 from django.db import transaction
 from django.utils import timezone

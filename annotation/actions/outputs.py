@@ -36,7 +36,7 @@ def import_outputs(
     """Store a system's outputs for items; return how many are new.
 
     ``findings`` are those of the reader; without them the first mistake is raised. A dry run stores nothing
-    and leaves what is refused in the findings.
+    and leaves refusals in the findings.
 
     Raises:
         Refused: The file has mistakes; nothing is stored.

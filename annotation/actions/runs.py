@@ -8,6 +8,7 @@ from django.db import transaction
 from pydantic import ValidationError
 
 from accounts.models import User
+from analysis.io.errors import describe_os_error
 from analysis.programs import ProgramError
 from annotation.actions import audit
 from annotation.actions.backend_runs import predict_items as ask_backend
@@ -186,7 +187,7 @@ def _build_image(name: str, file: ImageFile | None) -> ModuleImage:
     try:
         content = read_image(file.path)
     except OSError as error:
-        raise ValueError(f"images: {name}: {error.strerror or error}") from error
+        raise ValueError(f"images: {name}: {describe_os_error(error)}") from error
     return ModuleImage(name=name, data=base64.b64encode(content))
 
 

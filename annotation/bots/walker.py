@@ -162,7 +162,7 @@ class _Annotation:
                 self.bot.lost += 1
                 return
         if gives_up:
-            # A repeated request, after a lost answer, is refused because the item is released already.
+            # The site refuses a repeated request, after a lost answer, because the item is released already.
             yield from _ask(self._post("release", "release/", {}), 200, 409)
             self.bot.released += 1
         else:

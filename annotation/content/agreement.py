@@ -124,7 +124,7 @@ def build_relation_item(
 
 
 def _number_pair(first: int, second: int, marks: int, *, directed: bool) -> int:
-    """Number the pairs of different marks."""
+    """Return the number of a pair of different marks."""
     low, high = sorted((first, second))
     if not directed:
         return high * (high - 1) // 2 + low

@@ -32,10 +32,10 @@ def clip_box(edges: Edges, *, slack: float, findings: Findings, path: str) -> Ed
         )
     left, top, right, bottom = (round(min(max(edge, 0.0), 1.0), DIGITS) for edge in edges)
     if right <= left or bottom <= top:
-        findings.mend(NO_AREA, path)
+        findings.note_repair(NO_AREA, path)
         return None
     if min(edges) < -1e-9 or max(edges) > 1 + 1e-9:
-        findings.mend(PAST_THE_EDGE, path)
+        findings.note_repair(PAST_THE_EDGE, path)
     return left, top, right, bottom
 
 

@@ -8,12 +8,13 @@ from urllib.parse import unquote, urlsplit
 
 import PIL.Image
 
+from analysis.io.errors import describe_os_error
 from annotation.content.schemas import MOST_NAME, Image
 from foundation.errors import BadFile
 from foundation.images.image_cleaning import FORMATS, MOST_PIXELS, read_orientation
 from foundation.messages import extract_message, say, value_error
 
-_TURNED = {5, 6, 7, 8}  # EXIF orientations that swap width and height
+_SIDEWAYS_ORIENTATIONS = {5, 6, 7, 8}  # EXIF orientations that swap width and height
 
 
 def read_image_size(path: Path) -> tuple[int, int]:
@@ -36,7 +37,10 @@ def read_image_size(path: Path) -> tuple[int, int]:
         ) from error
     except OSError as error:
         raise BadFile(
-            path, error.strerror or say("is a broken image: %(problem)s", problem=str(error))
+            path,
+            say(describe_os_error(error))
+            if error.strerror
+            else say("is a broken image: %(problem)s", problem=str(error)),
         ) from error
     except (SyntaxError, ValueError, struct.error) as error:
         raise BadFile(path, say("is a broken image: %(problem)s", problem=extract_message(error))) from error
@@ -50,7 +54,7 @@ def read_image_size(path: Path) -> tuple[int, int]:
                 most_pixels=f"{MOST_PIXELS:,}",
             ),
         )
-    return (height, width) if turn in _TURNED else (width, height)
+    return (height, width) if turn in _SIDEWAYS_ORIENTATIONS else (width, height)
 
 
 def _is_file(path: Path) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from analysis.io.errors import describe_os_error
 from annotation.content.schemas import ItemRecord
 from annotation.formats.checks import check_record
 from annotation.formats.source import Source
@@ -60,7 +61,7 @@ def read_lines(
                 if on_progress is not None and number % 256 == 0:
                     on_progress(read)
     except OSError as error:
-        raise BadFile(path, say(error.strerror or str(error))) from error
+        raise BadFile(path, say(describe_os_error(error))) from error
     except UnicodeDecodeError as error:
         raise BadFile(path, say_not_utf_8(error), line=number) from error
     if not some:

@@ -18,7 +18,7 @@ def read_outputs(
 
     Args:
         path: The file.
-        findings: Takes what is refused; without it the first refusal is raised.
+        findings: Takes refusals; without it the first one is raised.
         on_progress: Called with the number of bytes read so far.
 
     Raises:

@@ -23,15 +23,15 @@ from foundation.imports.text_files import open_text
 from foundation.messages import field_error, say, value_error
 
 FIELDS = ("id", "title", "text", "image")
-NEEDED = {"text", "image"}  # columns of a table, at least one of them
+CONTENT_COLUMNS = {"text", "image"}  # columns of a table, at least one of them
 SEPARATORS = {",": "", ";": say("semicolons"), "\t": say("tabs")}  # some spreadsheets write no commas
-KEPT = "field that is kept, but not shown to annotators"
-BINARY = "column of bytes, left out"
+UNSHOWN_FIELD = "field that annotators do not see, kept for the export"
+BINARY_COLUMN = "column of bytes, left out"
 ID_CHARACTERS = 16  # of the hash of the content, for items without an id
 
 
 class _Entry(BaseModel):
-    """An item as it stands in a file. Other fields are kept for the export."""
+    """An item as it stands in a file, with other fields for the export."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -74,7 +74,7 @@ def read_plain(source: Source) -> Iterator[ItemRecord]:
         try:
             entry = _Entry.model_validate(given)
             for name in entry.model_extra or ():
-                findings.mend(KEPT, name)
+                findings.note_repair(UNSHOWN_FIELD, name)
             record = check_record(_build_record(entry, source))
             findings.note_entry(record.external_id, path, line=number, field="id")
         except ValueError as error:
@@ -101,7 +101,7 @@ def _read_dataset(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
             findings.refuse(field_error("image", text), path, line=row.line)
             continue
         for name in binary:
-            findings.mend(BINARY, name)
+            findings.note_repair(BINARY_COLUMN, name)
         given = json.loads(row.text)
         yield (
             row.line,
@@ -125,7 +125,7 @@ def _read_table(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 text = "the columns are separated by %(separator)s; separate them by commas"
                 raise BadFile(path, say(text, separator=separator), line=1)
             names = rows.fieldnames or []
-            if not NEEDED & set(names):
+            if not CONTENT_COLUMNS & set(names):
                 raise BadFile(path, say("the first line names no column text or image; add it"), line=1)
             if twice := next((name for name in names if name and names.count(name) > 1), None):
                 text = "the first line names the column %(name)r twice"
@@ -143,7 +143,9 @@ def _read_table(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def _find_other_separator(first_line: str) -> str:
     """Return what separates the columns in place of commas; "" if nothing."""
     separators = (
-        name for sign, name in SEPARATORS.items() if NEEDED & set(*csv.reader([first_line], delimiter=sign))
+        name
+        for sign, name in SEPARATORS.items()
+        if CONTENT_COLUMNS & set(*csv.reader([first_line], delimiter=sign))
     )
     return next(separators, "")
 

@@ -36,7 +36,7 @@ def read_programs(path: Path, *, kind: Kind, findings: Findings | None = None) -
         try:
             programs[row.key] = str(row.program())
         except ProgramError as error:
-            findings.mend(ILL_TYPED, f"line {row.line}: {error.message}")
+            findings.note_repair(ILL_TYPED, f"line {row.line}: {error.message}")
         except ValueError as error:
             findings.refuse(error, path, line=row.line)
     return programs

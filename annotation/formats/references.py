@@ -19,8 +19,8 @@ from annotation.content.schemas import (
 )
 from foundation.imports.findings import Findings
 
-TWICE = "object drawn at equal steps, kept once"
-NOT_BELOW = "object of a choosing step that equals none of the step below, kept as a new one"
+REPEATED_OBJECT = "object drawn at equal steps, kept once"
+UNMATCHED_OBJECT = "object of a choosing step that equals none of the step below, kept as a new one"
 
 
 def build_document(
@@ -70,7 +70,7 @@ def build_document(
             ):
                 ref = offered.get(_extract_geometry(object_))
                 if ref is None:
-                    findings.mend(NOT_BELOW, path)
+                    findings.note_repair(UNMATCHED_OBJECT, path)
                     settled = object_.model_copy(update={"reason": reason})
                 else:
                     settled = Chosen(id=object_.id, ref=ref)
@@ -80,7 +80,7 @@ def build_document(
                 else _extract_geometry(settled)
             )
             if elsewhere and shape in shapes:
-                findings.mend(TWICE, path)
+                findings.note_repair(REPEATED_OBJECT, path)
                 continue
             geometry[settled.id] = shape
             shapes.add(shape)

@@ -72,7 +72,7 @@ def read(name: str, source: Source) -> Iterator[ItemRecord]:
         if record.program:
             yield record
         else:
-            source.findings.mend(NO_PROGRAM, record.external_id)
+            source.findings.note_repair(NO_PROGRAM, record.external_id)
 
 
 def _write_faithful_nmn(records: Iterable[ItemRecord], folder: Path) -> None:

@@ -17,7 +17,7 @@ from foundation.messages import say
 PICTURES = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp"}
 LISTS, TABLE = {".json", ".jsonl"}, ".tsv"
 
-LEFT_OUT = "file of another kind in the zip file, left out"
+UNREAD_FILE = "file of another kind in the zip file, left out"
 
 
 def prepare_source(
@@ -56,7 +56,7 @@ def prepare_source(
     examples = LISTS if name == "faithful-nmn" else set()
     for file in files:
         if file.suffix.lower() not in PICTURES | {TABLE} | items | examples:
-            findings.mend(LEFT_OUT, str(file.relative_to(folder)))
+            findings.note_repair(UNREAD_FILE, str(file.relative_to(folder)))
     return Source(
         path=_find_only_file(upload, files, items),
         images=find_image_folder(files, folder),
@@ -82,7 +82,7 @@ def _unpack_folder(
     suffixes = READ_FOLDERS[name]
     for file in files:
         if suffixes and file.suffix.lower() not in PICTURES | suffixes:
-            findings.mend(LEFT_OUT, str(file.relative_to(folder)))
+            findings.note_repair(UNREAD_FILE, str(file.relative_to(folder)))
     return Source(path=folder, images=find_image_folder(files, folder), findings=findings)
 
 

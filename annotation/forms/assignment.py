@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from annotation.actions.batches import MOST_ITEMS, BatchPlan
 from annotation.models import Item, Membership, Project
 from annotation.policies import may

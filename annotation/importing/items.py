@@ -62,8 +62,8 @@ def import_items_file(job: Job, report: Report) -> JobResult:
     """Import the items of an uploaded file or zip file into a project.
 
     The result of a dry run has what would be added (``added``, ``unchanged``, ``with_gold``, ``annotations``,
-    ``images``), what is mended or left out (``mended``), what is refused (``refused``, ``refused_count``) and
-    the ``first`` items.
+    ``images``), what the reader repaired or left out (``repairs``), what it refused (``refused``,
+    ``refused_count``) and the ``first`` items.
 
     Raises:
         Refused: The file has mistakes; names file, line and field of each. Nothing is stored.

@@ -40,7 +40,7 @@ def import_outputs_file(job: Job, report: Report) -> JobResult:
     """Import the outputs of an uploaded file, or preview that.
 
     The result has the numbers of new outputs and of those that are there already (``added``, ``unchanged``),
-    what is refused (``refused``, ``refused_count``) and the ``first`` outputs.
+    the refusals (``refused``, ``refused_count``) and the ``first`` outputs.
 
     Raises:
         Refused: The file has mistakes; names file, line and field of each. Nothing is stored.

@@ -20,18 +20,18 @@ class History(models.QuerySet):
     """Rows that can be read and added, but neither changed nor deleted."""
 
     def update(self, **kwargs: Any) -> int:
-        """Refuse."""
+        """Raise AppendOnlyRow."""
         raise AppendOnlyRow(f"{self.model._meta.verbose_name}: history is never changed")
 
     def delete(self) -> tuple[int, dict[str, int]]:
-        """Refuse."""
+        """Raise AppendOnlyRow."""
         raise AppendOnlyRow(f"{self.model._meta.verbose_name}: history is never deleted")
 
 
 class Annotation(models.Model):
     """One person's annotation, or adjudication, of one item.
 
-    ``document`` is the sum of its operations. It is kept even if the assignment expires or is released. That
+    ``document`` is the sum of its operations. It remains if the assignment expires or is released. That
     of a batch has no ``reserved_until``.
     """
 

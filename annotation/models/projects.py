@@ -93,7 +93,7 @@ class Project(models.Model):
 class Role(models.TextChoices):
     """The roles in which a project is shared.
 
-    `accounts.policy` says what each may do.
+    `accounts.policy_table` says what each may do.
     """
 
     ANNOTATOR = "annotator", _("Annotator")

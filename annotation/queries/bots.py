@@ -19,7 +19,8 @@ def find_project(slug: str) -> Project:
     project = Project.objects.filter(slug=slug).first()
     if project is None:
         names = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)[:20])
-        raise NotFound(f"there is no annotation project {slug!r}; there is {names or 'none yet'}")
+        others = f"; there are: {names}" if names else ", nor any other yet"
+        raise NotFound(f"there is no annotation project {slug!r}{others}")
     return project
 
 

@@ -8,7 +8,7 @@ from django.db.models import F, OuterRef, Q, QuerySet
 
 from accounts.models import Invitation, Role, User, Workspace
 from accounts.models import Membership as WorkspaceMembership
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.queries.people import select_pending_invitations
 from accounts.queries.workspaces import select_workspaces
 from annotation.models import Annotation, Membership, Project

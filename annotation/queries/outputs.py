@@ -30,7 +30,7 @@ from annotation.models import Annotation, Gold, Project, SystemOutput
 from annotation.parsed_items import parse_document, parse_item_program
 from foundation.messages import say
 
-WORST = 50  # items, unless more are asked for
+WORST_ITEMS = 50  # items, unless more are asked for
 Result = TypeVar("Result")
 
 
@@ -103,7 +103,13 @@ def list_outputs_in_use(project: Project) -> set[str]:
 
 
 def score_faithfulness(
-    project: Project, system: str, revision: str, *, most: int = WORST, resamples: int = 0, seed: int = 0
+    project: Project,
+    system: str,
+    revision: str,
+    *,
+    most: int = WORST_ITEMS,
+    resamples: int = 0,
+    seed: int = 0,
 ) -> Faithfulness:
     """Score a system's modules in every averaging.
 

@@ -13,7 +13,7 @@ from annotation.parsed_items import (
     read_visible_document,
 )
 
-KNOWN = (Item.Purpose.QUALIFICATION, Item.Purpose.HIDDEN_GOLD)
+KNOWN_GOLD_PURPOSES = (Item.Purpose.QUALIFICATION, Item.Purpose.HIDDEN_GOLD)
 
 
 class KnownScore(NamedTuple):
@@ -42,7 +42,9 @@ def compute_scores(project: Project, *purposes: str) -> dict[str, KnownScore]:
     """Return everybody's score by username, in two queries."""
     # The few items with known gold first: their annotations are found by the item.
     item_keys = list(
-        project.items.filter(purpose__in=purposes or KNOWN).order_by().values_list("pk", flat=True)
+        project.items.filter(purpose__in=purposes or KNOWN_GOLD_PURPOSES)
+        .order_by()
+        .values_list("pk", flat=True)
     )
     annotations = Annotation.objects.filter(
         item__in=item_keys, task=Annotation.Task.ANNOTATION, status__in=Annotation.HANDED_IN

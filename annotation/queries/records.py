@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from accounts.models import User
-from accounts.policy import Act
+from accounts.policy_table import Act
 from annotation.models import (
     Annotation,
     Gold,

@@ -10,7 +10,7 @@ from annotation.models import Item, OutputFailure, OutputRun, Project, SystemOut
 
 SHOWN = 5  # items of each reason on the page of a run
 MOST_FAILURES = 5_000  # that are grouped by reason while a page opens
-_NAMED = re.compile(r"'[^']*'|\d+")
+_NAME_OR_NUMBER = re.compile(r"'[^']*'|\d+")
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def list_failure_reasons(run: OutputRun) -> list[Reason]:
     rows = run.failures.order_by("item_id").values_list("message", "item__external_id")[:MOST_FAILURES]
     groups: dict[str, tuple[str, list[str]]] = {}
     for message, item in rows.iterator():
-        key = _NAMED.sub("…", message.replace(item, "…"))
+        key = _NAME_OR_NUMBER.sub("…", message.replace(item, "…"))
         groups.setdefault(key, (message, []))[1].append(item)
     grouped = [Reason(message, len(items), items[:SHOWN]) for message, items in groups.values()]
     return sorted(grouped, key=lambda reason: -reason.number)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from rest_framework.request import Request
 
 from accounts.models import Scope
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key
@@ -100,7 +100,7 @@ class OneAnnotation(RestView):
 
     @describe_method(answers=shapes.AnnotationDetail)
     def get(self, request: Request, pk: int) -> HttpResponse:
-        """One annotation with its history."""
+        """Return one annotation with its history."""
         annotation, _member = annotation_or_404(request, pk, item=True)
         return answer(rows.build_annotation_detail(annotation))
 
@@ -110,7 +110,7 @@ class Editor(RestView):
 
     @describe_method(answers=shapes.EditorState)
     def get(self, request: Request, pk: int) -> HttpResponse:
-        """One annotation as the editor shows it."""
+        """Return one annotation as the editor shows it."""
         annotation, _member = annotation_or_404(request, pk, item=True)
         return answer(_build_state(annotation))
 
@@ -185,7 +185,7 @@ def _show_next(request: Request, sentence: str) -> None:
 
 
 class Release(RestView):
-    """Releases an unfinished item. Its annotation is kept."""
+    """Releases an unfinished item. Its annotation remains."""
 
     scope = Scope.ANNOTATE
 

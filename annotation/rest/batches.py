@@ -7,7 +7,7 @@ from django.http import HttpResponse, HttpResponseBase
 from pydantic import Field
 from rest_framework.request import Request
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rest.bodies import Payload, read_body, read_query
 from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key
@@ -108,7 +108,7 @@ class Pace(ProjectView):
 
     @describe_method(answers=ProjectPace, query=PaceQuery)
     def get(self, request: Request, slug: str) -> HttpResponse:
-        """Submissions and seconds per item, by person and day."""
+        """Return submissions and seconds per item, by person and day."""
         project = self.member(slug, Act.ANNOTATION_MANAGE).project
         measured = compute_pace(project, read_query(request, PaceQuery).days)
         return answer(ProjectPace(results=[build_row(PaceRow, row) for row in measured.rows]))

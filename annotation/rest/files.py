@@ -3,7 +3,7 @@
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key

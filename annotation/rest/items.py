@@ -7,7 +7,7 @@ from pathlib import Path
 from django.http import HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rest.bodies import check_length, read_blocks, read_body, read_query, read_records
 from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key
@@ -90,7 +90,7 @@ class OneItem(ProjectView):
 
     @describe_method(answers=wire.ItemRow)
     def get(self, request: Request, slug: str, pk: int) -> HttpResponse:
-        """One item."""
+        """Return one item."""
         member = self.member(slug)
         return answer(rows.build_item_rows(member, [project_item_or_404(member, pk)])[0])
 
@@ -164,7 +164,7 @@ class OneImage(ProjectView):
 
     @describe_method(answers=bytes, media="image/*")
     def get(self, request: Request, slug: str, pk: int) -> HttpResponseBase:
-        """One image."""
+        """Return one image."""
         project = self.member(slug).project
         stored = require_existing(ImageFile.objects.filter(pk=pk, project=project).exclude(path="").first())
         return build_image_response(stored.path)

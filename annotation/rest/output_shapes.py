@@ -97,7 +97,7 @@ class FaithfulnessQuery(Payload):
 
     system: SystemName
     revision: SystemName
-    worst: Annotated[int, Field(ge=0, le=1000)] = outputs.WORST
+    worst: Annotated[int, Field(ge=0, le=1000)] = outputs.WORST_ITEMS
     resamples: Annotated[int, Field(ge=0, le=10_000)] = 0
     seed: Seed = 0
 

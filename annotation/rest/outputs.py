@@ -6,7 +6,7 @@ from django.db import transaction
 from django.http import Http404, HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rest.bodies import read_body, read_query, read_records
 from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key
@@ -161,7 +161,7 @@ class MlBackend(ProjectView):
 
     @describe_method(answers=shapes.MlBackend)
     def get(self, request: Request, slug: str) -> HttpResponse:
-        """The address of the ML backend."""
+        """Return the address of the ML backend."""
         project = self.member(slug, Act.ANNOTATION_MANAGE).project
         return answer(shapes.MlBackend(url=project.ml_backend))
 

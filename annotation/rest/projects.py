@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from accounts.actions.invitations import create_invitation, revoke_invitation
 from accounts.models import Role as WorkspaceRole
 from accounts.models import Workspace
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import describe_method
 from accounts.rest.etags import format_etag, require_match
@@ -73,7 +73,7 @@ class OneProject(ProjectView):
 
     @describe_method(answers=wire.ProjectDetail)
     def get(self, request: Request, slug: str) -> HttpResponse:
-        """One project with its settings and progress."""
+        """Return one project with its settings and progress."""
         return _answer_detail(self.member(slug))
 
     @describe_method(answers=wire.ProjectDetail, takes=shapes.ChangedSettings, edits=True)
@@ -97,7 +97,7 @@ class Labels(ProjectView):
 
     @describe_method(answers=shapes.Labels)
     def get(self, request: Request, slug: str) -> HttpResponse:
-        """The layers and labels; a project of programs has none."""
+        """Return the layers and labels; a project of programs has none."""
         return _answer_labels(self.member(slug).project)
 
     @describe_method(answers=shapes.Labels, takes=shapes.Labels, errors=(409,))

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TypeVar
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rest.bodies import Payload
 from accounts.rest.pages import build_row, validate_row
 from analysis.gold_agreement import Agreement

@@ -1,6 +1,6 @@
 """The base of the endpoints of one project."""
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rest.problems import FieldProblem, Refused
 from accounts.rest.views import RestView
 from annotation.models import Membership

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.queries.workspaces import select_workspaces
 from accounts.rights.access import require_user
 from accounts.rights.current_workspace import find_chosen_workspace

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rights.access import require_user
 from annotation.actions import batches
 from annotation.errors import AssignmentLost, Conflict
@@ -68,8 +68,8 @@ def release(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     batch = batch_or_404(member, pk)
     number = batches.release_batch(batch=batch, by=require_user(request))
     text = ngettext(
-        "Released %(number)d item of batch %(name)s. Annotations are kept.",
-        "Released %(number)d items of batch %(name)s. Annotations are kept.",
+        "Released %(number)d item of batch %(name)s. Annotations remain saved.",
+        "Released %(number)d items of batch %(name)s. Annotations remain saved.",
         number,
     )
     messages.success(request, text % {"number": number, "name": batch.name})

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rights.access import NOT_THERE, require_existing, require_user
 from annotation.actions import imports
 from annotation.actions.ordering import move_items, order_items

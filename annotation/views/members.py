@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.actions.invitations import create_invitation, revoke_invitation
 from accounts.models import Role as WorkspaceRole
 from accounts.people.mail import send_invitation
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rights.access import require_existing, require_user
 from annotation.actions import assignments, projects, qualification
 from annotation.errors import AssignmentLost
@@ -154,7 +154,7 @@ def reclaim(request: HttpRequest, member: Membership, pk: int) -> HttpResponse:
     annotation = require_existing(member.project.annotations.filter(pk=pk).first())
     with show_errors(request, ForbiddenTransition, NotAllowed):
         assignments.release(annotation=annotation, by=require_user(request))
-        messages.success(request, _("Released the assignment. The annotation is kept."))
+        messages.success(request, _("Released the assignment. The annotation remains saved."))
     return redirect("annotation:under_way", member.project.slug)
 
 

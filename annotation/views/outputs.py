@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 from pydantic import ValidationError
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rights.access import NOT_THERE, require_existing, require_user
 from annotation.actions.backend_runs import set_backend
 from annotation.actions.runs import cancel_run, check_fit, start_backend_run, start_run

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from annotation.models import Membership
 from annotation.queries.pace import ENDS, Pace, PaceRow, compute_pace
 from annotation.views.access import members_only

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from annotation.actions.projects import add_webhook, end_webhook
 from annotation.event_labels import EVENT_LABELS
 from annotation.models import Delivery, Membership

@@ -19,6 +19,7 @@ from typing import IO, Any, cast
 
 from pydantic import ValidationError
 
+from analysis.io.errors import describe_os_error
 from config.backups.encryption import MAGIC, DecryptingReader, EncryptingWriter
 from config.backups.manifest import FileEntry, Manifest
 from foundation.errors import BadFile
@@ -133,7 +134,7 @@ def read_archive(path: Path, key: bytes | None) -> Iterator[Iterator[tuple[str, 
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise BadFile(path, f"is damaged, or is not a backup of Touchstone: {error}") from error
     except OSError as error:
-        raise BadFile(path, f"cannot be read: {error}") from error
+        raise BadFile(path, describe_os_error(error)) from error
 
 
 def _read_files(tar: tarfile.TarFile, path: Path) -> Iterator[tuple[str, Hashing]]:

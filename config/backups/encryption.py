@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from analysis.io.errors import describe_os_error
 from foundation.errors import BadFile
 
 MAGIC = b"touchstone-encrypted-1\n"
@@ -34,7 +35,7 @@ def read_key(path: Path) -> bytes:
     try:
         key = path.read_bytes().strip()
     except OSError as error:
-        raise BadFile(path, f"cannot be read: {error.strerror}") from error
+        raise BadFile(path, describe_os_error(error)) from error
     if len(key) < LEAST_KEY:
         raise BadFile(path, f"has {len(key)} bytes; a key has at least {LEAST_KEY} random ones")
     return key

@@ -128,4 +128,4 @@ def generate(kind: str, folder: Path, items: int, seed: int) -> None:
     command = [sys.executable, "-m", "modelserver", kind, "--out", str(folder), "--world-seed", str(seed)]
     done = subprocess.run([*command, *sizes], cwd=settings.BASE_DIR, capture_output=True, text=True)
     if done.returncode:
-        raise CommandError(f"python -m modelserver {kind} failed: {done.stderr.strip()}")
+        raise CommandError(f".venv/bin/python -m modelserver {kind} failed: {done.stderr.strip()}")

@@ -1,6 +1,6 @@
 """Numbers, truth values, words, secrets and addresses in the environment.
 
-Each is read strictly: what cannot be used is refused with the name of the setting and what to set it to.
+Each is read strictly: the error for a value that cannot be used names the setting and what to set it to.
 """
 
 from collections.abc import Callable, Iterable

@@ -8,7 +8,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.queries.people import read_people_page
 from accounts.queries.workspaces import select_workspaces
 from annotation.policies import may

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.models import User
-from accounts.policy import Act
+from accounts.policy_table import Act
 from annotation.models import Membership
 from annotation.policies import may
 from annotation.queries.review import count_to_settle

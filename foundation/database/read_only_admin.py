@@ -23,7 +23,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return False, because what people produced is kept."""
+        """Return False, because nobody deletes what people produced."""
         return False
 
 

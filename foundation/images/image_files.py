@@ -15,7 +15,7 @@ from django.utils.cache import patch_cache_control
 from foundation.images.image_cleaning import FORMATS, clean_image
 
 KEEP_SECONDS = 86_400  # in the browser; names are hashes of the bytes, so they never change
-# A redirect to the origin of user content is kept for half of the time for which its address works.
+# Browsers keep a redirect to the origin of user content for half of the time for which its address works.
 LINK_SECONDS = 7200
 _LINK = TimestampSigner(sep=".", salt="foundation.image")
 

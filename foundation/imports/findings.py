@@ -1,4 +1,4 @@
-"""Findings of a reader: what an import mends, and what it refuses."""
+"""Findings of a reader: what an import repairs, and what it refuses."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from foundation.messages import (
     split_field,
 )
 
-MOST_EXAMPLES = 5  # of each kind of mending
+MOST_EXAMPLES = 5  # of each kind of repair
 MOST_REFUSALS = 100  # listed; the rest is only counted
 MOST_FIELD, MOST_REASON = 300, 1000  # characters of a refusal
 MESSAGES = "messages"  # the part of a result that only pages read
@@ -56,8 +56,8 @@ class Refusal:
 
 
 @dataclass
-class Mending:
-    """All mendings of one kind."""
+class Repair:
+    """All repairs of one kind."""
 
     kind: str
     count: int = 0
@@ -101,7 +101,7 @@ class Findings:
 
     def __init__(self, *, collect: bool = False, roots: Iterable[Path] = ()) -> None:
         self.collect = collect
-        self.mended: dict[str, Mending] = {}
+        self.repairs: dict[str, Repair] = {}
         self.refused: list[Refusal] = []
         self.refused_count = 0
         self._roots = [form for root in roots for form in (root, root.resolve())]
@@ -113,16 +113,16 @@ class Findings:
         """Takes the error of a part, so that a reader goes on; None to raise."""
         return (lambda error: self.refuse(error, error.path)) if self.collect else None
 
-    def mend(self, kind: str, where: str, count: int = 1) -> None:
-        """Count mendings of a kind; ``where`` is an example."""
-        mending = self.mended.setdefault(kind, Mending(kind))
-        mending.count += count
-        if len(mending.examples) < MOST_EXAMPLES:
-            mending.examples.append(where)
+    def note_repair(self, kind: str, where: str, count: int = 1) -> None:
+        """Count repairs of a kind; ``where`` is an example."""
+        repair = self.repairs.setdefault(kind, Repair(kind))
+        repair.count += count
+        if len(repair.examples) < MOST_EXAMPLES:
+            repair.examples.append(where)
 
     def count(self, kind: str) -> int:
-        """Return the number of mendings of a kind."""
-        return self.mended[kind].count if kind in self.mended else 0
+        """Return the number of repairs of a kind."""
+        return self.repairs[kind].count if kind in self.repairs else 0
 
     def note_entry(
         self,
@@ -238,7 +238,7 @@ class Findings:
             self.refuse(error, error.path)
 
     def check(self) -> None:
-        """Raise Refused if anything is refused, so that nothing is stored."""
+        """Raise Refused if there are refusals, so that nothing is stored."""
         if self.refused_count:
             raise Refused(self)
 
@@ -246,7 +246,7 @@ class Findings:
         """Do the work of an import; return its result with the findings.
 
         Raises:
-            Refused: Something is refused, and it is no dry run.
+            Refused: There are refusals, and it is not a dry run.
         """
         done: Mapping[str, Any] = {}
         try:
@@ -262,14 +262,14 @@ class Findings:
     def as_json(self) -> dict[str, Any]:
         """Return the findings as the result of a job holds them."""
         return {
-            "mended": [asdict(mending) for mending in self.mended.values()],
+            "repairs": [asdict(repair) for repair in self.repairs.values()],
             "refused": [asdict(refusal) for refusal in self.refused],
             "refused_count": self.refused_count,
             MESSAGES: [dump_message(refusal.reason) for refusal in self.refused],
         }
 
     def __str__(self) -> str:
-        return "\n".join(str(mending) for mending in self.mended.values()) or "nothing had to be mended"
+        return "\n".join(str(repair) for repair in self.repairs.values()) or "nothing had to be repaired"
 
     def _format_path(self, path: Path) -> str:
         """Return the name of a file as the person knows it."""

@@ -39,7 +39,7 @@ class Element:
     def _parts_at(self, at: int) -> dict[str | int, int]:
         """Return the positions of the parts of the value at a position.
 
-        They are kept, so that a hundred findings in one list read it once.
+        A cache holds them, so that a hundred findings in one list read it once.
         """
         if at not in self._parts:
             self._parts[at] = dict(_read_parts(self.text, at))

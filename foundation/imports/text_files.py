@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from analysis.io.errors import describe_os_error
 from foundation.errors import BadFile
 from foundation.messages import Message, say
 
@@ -22,7 +23,7 @@ def open_text(path: Path, *, newline: str | None = None) -> Iterator[TextIO]:
         with path.open(encoding="utf-8-sig", newline=newline) as file:
             yield file
     except OSError as error:
-        raise BadFile(path, say(error.strerror or str(error))) from error
+        raise BadFile(path, say(describe_os_error(error))) from error
     except UnicodeDecodeError as error:
         raise _build_encoding_error(path) from error
 

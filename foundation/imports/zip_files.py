@@ -23,7 +23,7 @@ MOST_PATH, MOST_PART = 500, 255  # characters of a path, and bytes of one of its
 BLOCK = 1 << 20
 
 ZIP, GZIP = (b"PK\x03\x04", b"PK\x05\x06"), b"\x1f\x8b"  # the first bytes
-BROKEN = (
+BROKEN_ZIP_ERRORS = (
     BadZipFile, EOFError, NotImplementedError, OSError, OverflowError, RuntimeError, UnicodeError, ValueError,
     struct.error, zlib.error,
 )  # fmt: skip
@@ -113,7 +113,7 @@ def unpack(
                 with _forward_errors(on_error):
                     done = _unpack_entry(path, archive, entry, folder / name, done, total, on_progress)
                     files.append(folder / name)
-    except BROKEN as error:
+    except BROKEN_ZIP_ERRORS as error:
         raise BadFile(
             path, say("is a broken zip file: %(problem)s; make it again", problem=extract_message(error))
         ) from error
@@ -153,7 +153,7 @@ def _unpack_gzip(path: Path, folder: Path) -> list[Path]:
                         ),
                     )
                 file.write(block)
-    except BROKEN as error:
+    except BROKEN_ZIP_ERRORS as error:
         raise BadFile(
             path, say("is a broken gzip file: %(problem)s; make it again", problem=extract_message(error))
         ) from error
@@ -231,7 +231,7 @@ def _unpack_entry(
         raise BadFile(
             path, say("the name comes twice; rename one of the files"), field=repr(entry.filename)
         ) from error
-    except BROKEN as error:
+    except BROKEN_ZIP_ERRORS as error:
         reason = say(
             "cannot be unpacked: %(problem)s; make the zip file again", problem=extract_message(error)
         )

@@ -27,7 +27,7 @@ from jobs.models import Job
 
 ATTEMPTS = 3  # a job that ends its worker again and again must not do so for ever
 NOTE_SECONDS = 0.5  # between two notes of progress
-KEPT = timedelta(days=7)  # the files of finished jobs
+FILE_RETENTION = timedelta(days=7)  # the files of finished jobs
 UNEXPECTED = say("An error of this site stopped the job. Its log has the details.")
 OPEN = (Job.Status.PENDING, Job.Status.RUNNING)
 
@@ -213,7 +213,7 @@ def purge_files() -> int:
     They are those of jobs that finished a while ago, and old ones that no job names: a worker that was killed
     left them.
     """
-    old = Job.objects.filter(finished_at__lt=timezone.now() - KEPT).exclude(upload="", file="")
+    old = Job.objects.filter(finished_at__lt=timezone.now() - FILE_RETENTION).exclude(upload="", file="")
     number = 0
     for job in old.select_for_update():
         for path in {Path(job.upload), Path(job.file)} - {Path()}:
@@ -226,7 +226,7 @@ def purge_files() -> int:
 
 def _purge_unnamed() -> int:
     """Delete old files and folders that no job names; return their number."""
-    oldest = time.time() - KEPT.total_seconds()
+    oldest = time.time() - FILE_RETENTION.total_seconds()
     # A file that a worker or an upload writes now is young. It is listed before the jobs are read, which name
     # it sooner than it gets old.
     entries = get_job_folder().iterdir() if get_job_folder().is_dir() else ()

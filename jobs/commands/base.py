@@ -13,11 +13,18 @@ from django.core.validators import validate_slug
 from django.db import DatabaseError
 
 from accounts.models import User, Workspace
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.queries.workspaces import choose_workspace
 from accounts.rights.roles import Owned, check
 from foundation.errors import TouchstoneError
 from modelserver.wire.errors import ModelServerError
+
+
+class BadUsage(CommandError):
+    """Options are missing or contradict each other: exit status 2."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, returncode=2)
 
 
 class JobCommand(BaseCommand):
@@ -57,9 +64,19 @@ class JobCommand(BaseCommand):
         self.stdout.write(json.dumps(result, cls=DjangoJSONEncoder, indent=2, ensure_ascii=False))
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add the option that prints the result as JSON."""
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+def add_json(parser: argparse.ArgumentParser, *, always: bool = False) -> None:
+    """Add the option that prints the result as JSON.
+
+    Args:
+        parser: Parser of the command.
+        always: The command prints nothing but JSON, with or without the option.
+    """
+    text = (
+        "accepted, and changes nothing: this command always prints JSON"
+        if always
+        else "print JSON instead of text"
+    )
+    parser.add_argument("--json", action="store_true", default=always, help=text)
 
 
 def add_workspace(parser: argparse.ArgumentParser) -> None:

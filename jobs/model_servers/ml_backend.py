@@ -65,7 +65,7 @@ def check_backend_address(url: str) -> None:
     """Check a new address with `check_new_address`.
 
     Raises:
-        ValidationError: It is refused; names the field.
+        ValidationError: The address is not allowed; names the field.
     """
     try:
         check_new_address(url)

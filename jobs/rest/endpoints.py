@@ -51,7 +51,7 @@ class OneJob(JobView):
 
     @describe_method(answers=JobRow)
     def get(self, request: Request, pk: int) -> HttpResponse:
-        """One job with its progress."""
+        """Return one job with its progress."""
         return answer(build_job_row(request, self.job(pk)))
 
 
@@ -70,7 +70,7 @@ class File(JobView):
 
     @describe_method(answers=bytes)
     def get(self, request: Request, pk: int) -> HttpResponseBase:
-        """The file of a job."""
+        """Return the file of a job."""
         job = self.job(pk)
         path = get_job_folder() / job.file
         if not job.file or not path.is_file():

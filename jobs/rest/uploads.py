@@ -32,7 +32,7 @@ def answer_upload(
 
     The same file with the same ``Idempotency-Key`` makes one job.
     """
-    read_key(request)  # a wrong one is refused before the upload
+    read_key(request)  # refuses a wrong one before the upload
     check_length(request, MOST_FILE_BYTES)
     digest = start_digest(request)
     with store_upload(hash_blocks(read_blocks(request), digest), file_name) as upload:

@@ -77,7 +77,7 @@ def import_questions(
             Question.objects.bulk_create([Question(dataset=dataset, **record.columns()) for record in new])
         without_facts += sum(record.supporting_facts is None for record in new)
         added, unchanged = added + len(new), unchanged + len(batch) - len(new)
-        _note_mendings(batch, findings)
+        _note_repairs(batch, findings)
     if dataset is not None and not dry_run:
         findings.check()
         counts = {"question_count": F("question_count") + added}
@@ -164,10 +164,10 @@ def _drop_names(images: Iterable[Mapping[str, Any]]) -> list[Any]:
     return [{**image, "name": ""} for image in images]
 
 
-def _note_mendings(batch: Sequence[QuestionRecord], findings: Findings) -> None:
-    """Note what is kept though it is not as it should be."""
+def _note_repairs(batch: Sequence[QuestionRecord], findings: Findings) -> None:
+    """Note what the import keeps though it is not as it should be."""
     for record in batch:
         if facts := record.find_stray_facts():
-            findings.mend("stray_facts", f"{record.external_id}: {facts[0]}", len(facts))
+            findings.note_repair("stray_facts", f"{record.external_id}: {facts[0]}", len(facts))
         if record.supporting_facts is None:
-            findings.mend("without_facts", record.external_id)
+            findings.note_repair("without_facts", record.external_id)

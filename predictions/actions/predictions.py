@@ -259,7 +259,7 @@ def import_predictions(
                     for question, prediction in new
                 ]
             )
-        _note_mendings(findings, file, batch, read)
+        _note_repairs(findings, file, batch, read)
         report.added, report.unchanged = report.added + len(new), report.unchanged + len(read) - len(new)
         report.first += [
             {
@@ -307,19 +307,19 @@ def _find_predicted_keys(run: PredictionRun, batch: Sequence[Question]) -> set[i
     return set(run.predictions.filter(question__in=keys).values_list("question_id", flat=True))
 
 
-def _note_mendings(findings: Findings, file: PredictionsFile, batch: Sequence[Question], read: Read) -> None:
-    """Add the mendings of a batch, with examples."""
+def _note_repairs(findings: Findings, file: PredictionsFile, batch: Sequence[Question], read: Read) -> None:
+    """Add the repairs of a batch, with examples."""
     for question in batch:
         if question.external_id not in file.ids:
-            findings.mend("without_prediction", question.external_id)
+            findings.note_repair("without_prediction", question.external_id)
     for question, prediction in read:
         if question.external_id not in file.content.answer:
-            findings.mend("without_answer", question.external_id)
+            findings.note_repair("without_answer", question.external_id)
         if question.external_id not in file.content.sp:
-            findings.mend("without_fact_list", question.external_id)
+            findings.note_repair("without_fact_list", question.external_id)
         wellformed = [fact for fact in prediction.facts if fact not in file.malformed]
         if stray := find_stray_facts(question.context, wellformed):
-            findings.mend("stray_predicted_facts", f"{question.external_id}: {stray[0]}", len(stray))
+            findings.note_repair("stray_predicted_facts", f"{question.external_id}: {stray[0]}", len(stray))
 
 
 def _check_ids(report: FileReport, file: PredictionsFile, dataset: Dataset, findings: Findings) -> None:
@@ -331,7 +331,7 @@ def _check_ids(report: FileReport, file: PredictionsFile, dataset: Dataset, find
     matched = report.added + report.unchanged + findings.refused_count
     unknown = max(0, len(file.ids) - matched)
     if unknown and matched:
-        findings.mend("unknown_ids", _find_unknown_id(file, dataset), unknown)
+        findings.note_repair("unknown_ids", _find_unknown_id(file, dataset), unknown)
     elif not matched:
         reason = f"none of its {len(file.ids)} ids is a question of the dataset {dataset.name!r}"
         findings.refuse(

@@ -104,8 +104,7 @@ def start_probe(
 def compute_records(*, probe_id: int, first: int, last: int) -> int:
     """Compute what a probe lacks among the records ``first`` to ``last``.
 
-    Calling it twice, or twice at once, stores nothing twice. Any error but Unavailable is kept with the
-    records.
+    Calling it twice, or twice at once, stores nothing twice. The records keep any error but Unavailable.
 
     Returns:
         The number of records computed.

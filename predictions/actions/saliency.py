@@ -57,8 +57,7 @@ def start_saliency(*, run: PredictionRun, options: SaliencyOptions, by: User | N
 def compute_weights(*, run_id: int, first: int, last: int) -> int:
     """Compute the weights that predictions ``first`` to ``last`` lack.
 
-    Calling it twice, or twice at once, stores nothing twice. Any error but Unavailable is kept with the
-    predictions.
+    Calling it twice, or twice at once, stores nothing twice. The predictions keep any error but Unavailable.
 
     Returns:
         The number of predictions computed.

@@ -24,8 +24,9 @@ def place_labels(
 ) -> list[Rectangle]:
     """Place a label at each box, inside the image.
 
-    Above the box is preferred, then below, beside and inside it. Boxes that leave no free place get the one
-    that covers earlier labels least.
+    Above the box is preferred, then below, beside and inside it. A label that would cover an earlier one
+    there goes to the nearest free position in the image; without any, to the one of these that covers
+    earlier labels least.
 
     Args:
         boxes: The boxes, the most important first.
@@ -39,7 +40,7 @@ def place_labels(
             (candidate, _move_inside(candidate, image)) for candidate in _list_candidates(box, size, gap)
         ]
         _, best = min(tried, key=lambda pair: (_sum_overlaps(pair[1], placed), pair[0] != pair[1]))
-        placed.append(best)
+        placed.append(_move_to_free_position(best, placed, image))
     return placed
 
 
@@ -59,6 +60,26 @@ def _list_candidates(box: Rectangle, size: tuple[int, int], gap: int) -> Iterato
 
 def _sum_overlaps(label: Rectangle, placed: Sequence[Rectangle]) -> int:
     return sum(label.overlap(other) for other in placed)
+
+
+def _move_to_free_position(
+    label: Rectangle, placed: Sequence[Rectangle], image: tuple[int, int]
+) -> Rectangle:
+    """Return a label where it covers none, as near as possible.
+
+    A label that is free can be moved up and left until it touches others or the edge, so that these
+    positions suffice to find one if there is any.
+    """
+    if not _sum_overlaps(label, placed):
+        return label
+    free = []
+    for y in {0, *(other.y + other.height for other in placed)}:
+        beside = [other for other in placed if other.y < y + label.height and y < other.y + other.height]
+        for x in {0, *(other.x + other.width for other in beside)}:
+            moved = label._replace(x=x, y=y)
+            if moved == _move_inside(moved, image) and not _sum_overlaps(moved, beside):
+                free.append(moved)
+    return min(free, key=lambda moved: abs(moved.x - label.x) + abs(moved.y - label.y), default=label)
 
 
 def _move_inside(label: Rectangle, image: tuple[int, int]) -> Rectangle:

@@ -64,7 +64,7 @@ def read_changed(
     Args:
         path: A JSON list or JSON Lines.
         on_progress: Called with the number of bytes read so far.
-        findings: Takes what is refused; without it the first refusal is raised.
+        findings: Takes refusals; without it the first one is raised.
 
     Raises:
         BadFile: An entry is wrong or repeats an ID; names file, line, entry and field.
@@ -77,7 +77,7 @@ def read_changed(
         instance = _Instance.model_validate(entry)
         is_doubtful = instance.near_synonym and instance.verdict not in CONFIRMED
         if instance.verdict == "rejected" or is_doubtful:
-            findings.mend("rejected_changes", instance.id)
+            findings.note_repair("rejected_changes", instance.id)
             return None
         return _convert_instance(instance)
 

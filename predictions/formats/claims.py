@@ -62,7 +62,7 @@ def read_claims(
     Args:
         path: A JSON list or JSON Lines.
         on_progress: Called with the number of bytes read so far.
-        findings: Takes what is refused; without it the first refusal is raised.
+        findings: Takes refusals; without it the first one is raised.
 
     Raises:
         BadFile: An entry is wrong or repeats an ID; names file, line, entry and field.
@@ -113,10 +113,10 @@ def read_fever(
         claim = _Fever.model_validate(entry)
         sets = [facts for evidence_set in claim.evidence if (facts := _list_named_facts(evidence_set))]
         if not sets:
-            findings.mend("without_evidence", claim.external_id)
+            findings.note_repair("without_evidence", claim.external_id)
             return None
         if len(sets) > 1:
-            findings.mend("several_evidence_sets", claim.external_id)
+            findings.note_repair("several_evidence_sets", claim.external_id)
         titles = list(dict.fromkeys(title for facts in sets for title, _ in facts))
         context = [(title, _find_article(articles, title, WIKI_PAGES)) for title in titles]
         return QuestionRecord(claim.external_id, claim.text, claim.answer, context, sets[0], labels=labels)

@@ -1,6 +1,6 @@
 """Turn the entries of a question file into records, one by one.
 
-A wrong entry is refused with its place, and the others are read.
+The import refuses a wrong entry with its place, and reads the others.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -63,7 +63,7 @@ def build_records(
         path: The file of the entries.
         entries: Each entry with its place in the file.
         make_record: Returns the record, None to leave the entry out, or raises ValueError.
-        findings: Takes what is refused; if it does not collect, the first refusal is raised.
+        findings: Takes refusals; if it does not collect, the first one is raised.
         id_fields: The fields of an ID, the usual one first.
 
     Raises:

@@ -69,7 +69,7 @@ def read_hotpot(
     Args:
         path: The file.
         on_progress: Called with the number of bytes read so far.
-        findings: Takes what is refused; without it the first refusal is raised.
+        findings: Takes refusals; without it the first one is raised.
 
     Raises:
         BadFile: An entry is wrong or repeats an id; names file, line, entry and field.

@@ -10,7 +10,7 @@ from modelserver.wire.schema import MOST_LABELS
 from predictions.formats.entries import read_elements
 
 # As the releases write them, in their order, so that a sample without one of them has the same labels.
-KNOWN = (
+LABEL_SETS = (
     ("SUPPORTED", "NOT_SUPPORTED"),  # HoVer: Jiang et al. 2020
     ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO"),  # FEVER: Thorne et al. 2018
     ("SUPPORT", "CONTRADICT", "NOT_ENOUGH_INFO"),  # SciFact: Wadden et al. 2020
@@ -38,7 +38,7 @@ def read_labels(path: Path, fields: Iterable[str]) -> list[str]:
         if len(labels) > MOST_LABELS:
             reason = say("has more than %(most)s labels, so its answers are free", most=MOST_LABELS)
             raise BadFile(path, reason, line=element.line, field=names[0])
-    return next((list(known) for known in KNOWN if labels <= set(known)), sorted(labels))
+    return next((list(known) for known in LABEL_SETS if labels <= set(known)), sorted(labels))
 
 
 def _find_label(entry: Any, names: Iterable[str]) -> str:

@@ -52,11 +52,11 @@ def read_musique(
     def make_record(entry: dict[str, Any]) -> QuestionRecord | None:
         asked = _Entry.model_validate(entry)
         if not asked.answerable or not asked.answer:
-            findings.mend("unanswered", asked.external_id)
+            findings.note_repair("unanswered", asked.external_id)
             return None
         context, facts = _build_articles(asked.paragraphs)
         if len({paragraph.title for paragraph in asked.paragraphs}) < len(context):
-            findings.mend("repeated_titles", asked.external_id)
+            findings.note_repair("repeated_titles", asked.external_id)
         return QuestionRecord(
             external_id=asked.external_id,
             text=asked.text,

@@ -206,7 +206,7 @@ def _replace_malformed_facts(path: Path, element: Element, findings: Findings) -
             # To find the lines of thousands of them would take minutes.
             is_listed = findings.count("malformed_facts") < MOST_EXAMPLES
             shown = _format_fact_location(path, element, external_id, index) if is_listed else ""
-            findings.mend("malformed_facts", shown)
+            findings.note_repair("malformed_facts", shown)
             stand_ins.add(plain[index])
         parts[external_id] = plain
     return frozenset(stand_ins)

@@ -48,7 +48,7 @@ def read_esnli(
     Args:
         path: A JSON list or JSON Lines.
         on_progress: Called with the number of bytes read so far.
-        findings: Takes what is refused; without it the first refusal is raised.
+        findings: Takes refusals; without it the first one is raised.
 
     Raises:
         BadFile: An entry is wrong or repeats an ID; names file, line, entry and field.

@@ -76,9 +76,9 @@ def read_squad(
         on_progress(path.stat().st_size)
     for title, passage, asked in reading.asked():
         if not asked.answers:
-            findings.mend("unanswered", asked.external_id)
+            findings.note_repair("unanswered", asked.external_id)
         elif parts and len({answer.text for answer in asked.answers}) > 1:
-            findings.mend("several_answers", asked.external_id)
+            findings.note_repair("several_answers", asked.external_id)
         else:
             yield QuestionRecord(
                 external_id=asked.external_id,

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from accounts.models import User
-from accounts.policy import Act
+from accounts.policy_table import Act
 from jobs.commands.base import add_workspace, read_workspace_option
 from predictions.models import Dataset
 from predictions.queries.data import find_dataset

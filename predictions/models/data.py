@@ -84,7 +84,7 @@ class Question(models.Model):
         return f"{self.external_id}: {self.text[:60]}"
 
     def wire(self) -> QAItem:
-        """The question as the model server takes it."""
+        """Return the question as the model server takes it."""
         return QAItem(
             id=self.external_id, question=self.text, context=self.context, labels=tuple(self.labels)
         )

@@ -25,6 +25,6 @@ def find_dataset(name: str, workspace: Workspace) -> Dataset:
             say("there is no dataset %(name)r; there are: %(known)s", name=name, known=names)
             if names
             else say(
-                "there is no dataset %(name)r; there is none yet; bring one in with import_dataset", name=name
+                "there is no dataset %(name)r, nor any other yet; bring one in with import_dataset", name=name
             )
         ) from None

@@ -8,7 +8,7 @@ from django.db.models import Count
 from jobs.models import Job
 from predictions.models import Dataset, Prediction, PredictionRun
 
-EARLIER = 5  # runs that count; older ones may have run on other machines
+EARLIER_RUNS = 5  # runs that count; older ones may have run on other machines
 
 
 def estimate_predicting_seconds(dataset: Dataset, system: str, revision: str = "") -> float | None:
@@ -25,20 +25,20 @@ def estimate_predicting_seconds(dataset: Dataset, system: str, revision: str = "
     rows = PredictionRun.objects.filter(
         system__name=system, source=PredictionRun.Source.SERVER, status=PredictionRun.Status.DONE
     ).annotate(number=Count("predictions"))
-    measured = rows.order_by("-finished_at")[:EARLIER].values_list("created_at", "finished_at", "number")
+    measured = rows.order_by("-finished_at")[:EARLIER_RUNS].values_list("created_at", "finished_at", "number")
     return _estimate(measured, dataset.question_count - there)
 
 
 def estimate_job_seconds(kind: str, run: PredictionRun, items: int) -> float | None:
     """Estimate the time of a job about a run; None if unknown."""
     jobs = Job.objects.filter(kind=kind, workspace=run.workspace, status=Job.Status.DONE).order_by("-pk")
-    recent = list(jobs[: 10 * EARLIER])
+    recent = list(jobs[: 10 * EARLIER_RUNS])
     same = set(
         PredictionRun.objects.filter(
             pk__in=[job.options["run"] for job in recent], system=run.system_id
         ).values_list("pk", flat=True)
     )
-    measured = [job for job in recent if job.options["run"] in same][:EARLIER]
+    measured = [job for job in recent if job.options["run"] in same][:EARLIER_RUNS]
     return _estimate(
         ((job.created_at, job.finished_at, _count_items(job)) for job in measured if job.finished_at), items
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from django.db.models import Count, OuterRef, Q, QuerySet
 
 from accounts.models import User
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.queries.workspaces import select_workspaces
 from foundation.database.counting import build_count_column
 from predictions.models import Dataset, Prediction, PredictionFailure, PredictionRun, Question, System

@@ -8,7 +8,7 @@ from django.http import HttpResponse, HttpResponseBase
 from rest_framework.request import Request
 
 from accounts.models import Workspace
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key
@@ -60,7 +60,7 @@ class OneDataset(DatasetView):
 
     @describe_method(answers=wire.DatasetRow)
     def get(self, request: Request, pk: int) -> HttpResponse:
-        """One dataset."""
+        """Return one dataset."""
         return answer(_build_dataset_rows([self.dataset(pk)])[0])
 
     @describe_method(status=204, errors=(409,))
@@ -205,7 +205,7 @@ class OneRun(RunView):
 
     @describe_method(answers=wire.RunRow)
     def get(self, request: Request, pk: int) -> HttpResponse:
-        """One run with its progress."""
+        """Return one run with its progress."""
         return answer(_build_run_rows([self.run(pk)])[0])
 
     @describe_method(status=204, errors=(409,))
@@ -285,7 +285,7 @@ class Scores(RunView):
 
     @describe_method(answers=wire.ScoreRow)
     def get(self, request: Request, pk: int) -> HttpResponse:
-        """The scores of a run."""
+        """Return the scores of a run."""
         score = require_existing(getattr(self.run(pk), "score", None))
         return answer(build_row(wire.ScoreRow, score, run=str(pk)))
 

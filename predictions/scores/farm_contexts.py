@@ -82,5 +82,5 @@ def build_reductions(
 
 
 def compute_digest(context: Sequence[Sequence[Any]]) -> str:
-    """SHA-256 of a context, in hex digits."""
+    """Return the SHA-256 of a context, in hex digits."""
     return hashlib.sha256(_encode(context).encode()).hexdigest()

@@ -9,7 +9,7 @@ from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 
 from accounts.models import User, Workspace
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rights.access import NOT_THERE, require, require_existing, require_somewhere, require_user
 from accounts.rights.current_workspace import find_chosen_workspace
 from accounts.rights.roles import Owned, can

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.actions.audit import record_export
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rights.access import NOT_THERE, require_user
 from foundation.images.image_files import build_image_response
 from foundation.pages.spreadsheet import build_csv_download

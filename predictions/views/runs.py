@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.actions.audit import record_export
 from accounts.models import Workspace
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rights.access import require, require_user
 from foundation.errors import Conflict, NoBroker, RunFailed, TouchstoneError
 from foundation.pages.spreadsheet import build_csv_download

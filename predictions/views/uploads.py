@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import Workspace
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rights.access import require_user
 from foundation.errors import Conflict
 from foundation.imports.hub_forms import Upload
@@ -20,8 +20,8 @@ from jobs.actions.previews import apply_preview, discard_preview
 from jobs.models import Job
 from jobs.queries import find_applying_job
 from jobs.tasks import enqueue_job
+from predictions.import_repairs import label_of
 from predictions.imports import DatasetOptions, PredictionsOptions
-from predictions.mendings import label_of
 from predictions.models import Dataset
 from predictions.views.access import dataset_page, import_page, workspaces_page
 from predictions.views.forms import UploadDataset, UploadPredictions
@@ -75,14 +75,14 @@ def show_import(request: HttpRequest, job: Job) -> HttpResponse:
     """Show the progress and the preview of an import, or what it stored."""
     result = job.result or {}
     applied = find_applying_job(job) if job.options.get("dry_run") else None
-    mended = [{**mending, "label": label_of(mending["kind"])} for mending in result.get("mended", [])]
+    repairs = [{**repair, "label": label_of(repair["kind"])} for repair in result.get("repairs", [])]
     return render(
         request,
         "data/import.html",
         {
             "job": job,
             "result": result,
-            "mended": mended,
+            "repairs": repairs,
             "is_preview": bool(job.options.get("dry_run")),
             "applied": applied,
             "is_discarded": bool(job.options.get("dry_run")) and not job.upload and applied is None,

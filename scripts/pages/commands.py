@@ -1,7 +1,7 @@
 """Write the page of all commands: ``python -m scripts.pages.commands``."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from cyclopts import App
@@ -33,17 +33,19 @@ Each part also runs on its own: `.venv/bin/python -m analysis`, `.venv/bin/pytho
 | exit code | meaning |
 |---|---|
 | 0 | The command did its work. |
-| 1 | The command failed; standard error gives the reason in one line. So do values out of bounds. |
-| 2 | Bad usage: an unknown command or option, or an argument that is missing or cannot be read. |
+| 1 | The command failed because of files, data or the machine. Standard error gives the reason after \
+`error:`, in one line, or one line for each problem of a file. |
+| 2 | Bad usage, which the command line alone shows: an unknown command or option, an argument that is \
+missing, of a wrong type or out of its bounds, or options that contradict each other. |
 | 2 | The command belongs to the model server or the site, and only the analysis is installed. |
 | 130 | Ctrl-C interrupted a command of the analysis or the model server, or the waiting for a run. |
 
 - **JSON:** `--json` prints the result as JSON on standard output instead of text, with notes and progress on
   standard error. These commands have it: {with_json}.
-  These always print JSON: {always_json}.
+  These always print JSON, and accept `--json` too: {always_json}.
   Of the site's commands {site_with_json} have it
   ([keys](#json-of-the-sites-commands)), and {site_always_json}
-  always print JSON. The other trainers print a JSON object for each check, one a line.
+  always print JSON and accept it. The other trainers print a JSON object for each check, one a line.
 - **Version:** `--version` prints the version that the site, the reports and the bundles also show.
 - **Shell completion:** `touchstone --install-completion` installs completion for bash, zsh or fish. It
   completes the commands and options of analysis and model server, and those of the site's commands in the
@@ -62,6 +64,10 @@ not rename any. A command that fails may print nothing on standard output.
 |---|---|
 | `annotation_members PROJECT` | a list of members: `user`, `role` and `active` of their share, `roles` by \
 which they see the project, `qualified` (null: not decided) |
+| `import_predictions` | `id` of the run, `dataset` (its name), `system`, `revision`, the numbers of \
+predictions `added` and `unchanged` (stored before) |
+| `launch_study` | `slug` of the study, `number` and `hash` of the new version, its numbers of \
+`conditions` and `items` |
 | `pay_participants --dry-run` | `payments` (acts that the order would do), `total` and `currency` of their \
 money without fees, `lines`: `participant`, `kind`, `bonus` (its name), `amount` or null, `is_due`, \
 `earlier` (state of the same act in an earlier order), `obstacle` |
@@ -89,21 +95,15 @@ def build_page() -> str:
     analysis.__main__.add_commands(of_analysis)
     modelserver.__main__.add_commands(of_server)
     commands = [*_list_commands(of_analysis), *_list_commands(of_server)]
-    with_json = [name for name, command in commands if _has_json_option(command)]
-    always_json = [name for name, command in commands if name not in with_json and _can_print_json(command)]
     of_site = _load_site_commands()
-    site_with_json = [name for name, command in of_site if _has_site_json_option(name, command)]
-    site_always_json = [
-        name
-        for name, command in of_site
-        if name not in site_with_json and "write_json" in type(command).handle.__code__.co_names
-    ]
+    defaults = {name: _find_json_default(command) for name, command in commands}
+    site_defaults = {name: _find_site_json_default(name, command) for name, command in of_site}
     return (
         HEAD.format(
-            with_json=_format_names(with_json),
-            always_json=_format_names(always_json),
-            site_with_json=_format_names(site_with_json),
-            site_always_json=_format_names(site_always_json),
+            with_json=_format_names(defaults, False),
+            always_json=_format_names(defaults, True),
+            site_with_json=_format_names(site_defaults, False),
+            site_always_json=_format_names(site_defaults, True),
         )
         + _format_table("Analysis", "touchstone", "-m analysis", _describe_commands(of_analysis))
         + _format_table("Model server", "touchstone", "-m modelserver", _describe_commands(of_server))
@@ -139,18 +139,18 @@ def _describe_commands(app: App) -> Iterator[tuple[str, str]]:
     return ((name, _extract_first_sentence(command.help)) for name, command in _list_commands(app))
 
 
-def _has_json_option(command: App) -> bool:
-    return any("--json" in argument.names for argument in command.assemble_argument_collection())
+def _find_json_default(command: App) -> bool | None:
+    """Return the default of ``--json``: True if a command always prints JSON.
+
+    It is None if the command has no such option.
+    """
+    arguments = command.assemble_argument_collection()
+    defaults = [argument.field_info.default for argument in arguments if "--json" in argument.names]
+    return defaults[0] if defaults else None
 
 
-def _can_print_json(command: App) -> bool:
-    """Return whether the function of a command itself makes JSON."""
-    assert command.default_command is not None
-    return bool({"print_json", "dumps"} & set(command.default_command.__code__.co_names))
-
-
-def _format_names(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in sorted(names))
+def _format_names(defaults: Mapping[str, bool | None], default: bool) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(defaults) if defaults[name] is default)
 
 
 def _load_site_commands() -> list[tuple[str, "BaseCommand"]]:
@@ -164,8 +164,9 @@ def _load_site_commands() -> list[tuple[str, "BaseCommand"]]:
     return [(name, load_command_class(str(app), name)) for name, app in ours]
 
 
-def _has_site_json_option(name: str, command: "BaseCommand") -> bool:
-    return "--json" in command.create_parser("manage.py", name).format_usage()
+def _find_site_json_default(name: str, command: "BaseCommand") -> bool | None:
+    default: bool | None = command.create_parser("manage.py", name).get_default("json")
+    return default
 
 
 def _extract_first_sentence(text: str) -> str:

@@ -33,7 +33,7 @@ def build_page() -> str:
 
     django.setup()
     from accounts.models import Role
-    from accounts.policy import TABLE, Grant
+    from accounts.policy_table import TABLE, Grant
 
     signs = {Grant.ALWAYS: "●", Grant.BY_SHARE: "◐"}
     lines = [f"| act | {' | '.join(str(role.label) for role in Role)} |", "|---|" + ":-:|" * len(Role)]

@@ -87,7 +87,7 @@ def save(page: Page, path: Path, width: int, *, whole: bool = True) -> None:
 
 
 def name_page_kind(address: str) -> str:
-    """The name of the kind of page: the fixed parts of its address, joined.
+    """Return the name of a kind of page: its address's fixed parts.
 
     >>> name_page_kind("/staff/studies/world-facts/log/?page=2")
     'staff-studies-x-log'
@@ -236,7 +236,7 @@ def upload_file(page: Page, name: str, text: str) -> None:
 
 @contextmanager
 def run_full_site() -> Iterator[Site]:
-    """A site with the demo's content and a study with all kinds of pages."""
+    """Run a site with the demo and a study with all kinds of pages."""
     with run_site(fake=SYSTEMS, modular=NETWORKS) as site:
         site.manage("load_demo")
         launch_full_study(site)
@@ -244,7 +244,7 @@ def run_full_site() -> Iterator[Site]:
 
 
 def launch_full_study(site: Site) -> None:
-    """The study that uses all kinds of pages and questions, with few items."""
+    """Launch the study with all kinds of pages, with few items."""
     definition = yaml.safe_load(EVERYTHING.read_text(encoding="utf-8"))
     definition["items"] = {"count": 2, "seed": 1}
     definition["practice"] = {"count": 1, "seed": 2}
@@ -322,7 +322,7 @@ def take_advice(browser: Browser, link: str, folder: Path, width: int) -> list[P
 
 
 def walk(page: Page) -> Iterator[str]:
-    """The last part of every address, before the page is answered."""
+    """Yield the last part of every address, before answering its page."""
     yield "consent"
     page.get_by_role("button", name="I agree to take part").click()
     page.wait_for_load_state()
@@ -353,7 +353,7 @@ def fill(page: Page) -> None:
 
 
 def format_page(pictures: dict[str, list[Path]], page: Path) -> str:
-    """The text of the page that shows the pictures."""
+    """Return the text of the page that shows the pictures."""
     lines = [
         "# Every page, in pictures",
         "",

@@ -44,7 +44,7 @@ def save(page: Page, path: Path, section: Locator | None = None) -> None:
 
 
 def capture_item(browser: Browser, link: str, size: dict[str, int], path: Path) -> None:
-    """The first item of a new participant."""
+    """Capture the first item of a new participant."""
     page = browser.new_page(viewport=size)  # type: ignore[arg-type]
     page.goto(link)
     page.get_by_role("button", name="I agree to take part").click()
@@ -54,7 +54,7 @@ def capture_item(browser: Browser, link: str, size: dict[str, int], path: Path) 
 
 
 def log_in(browser: Browser, site: Site, login: dict[str, str]) -> Page:
-    """A page of somebody who has logged in."""
+    """Return a page of somebody who has logged in."""
     page = browser.new_page(viewport=DESKTOP)  # type: ignore[arg-type]
     page.goto(f"{site.url}/accounts/login/")
     page.get_by_label("User name").fill(login["username"])
@@ -65,7 +65,7 @@ def log_in(browser: Browser, site: Site, login: dict[str, str]) -> Page:
 
 
 def capture_progress(browser: Browser, site: Site, login: dict[str, str], path: Path) -> None:
-    """The progress of the study."""
+    """Capture the progress of the study, and its studio."""
     page = log_in(browser, site, login)
     page.goto(f"{site.url}/staff/studies/{STUDY}/")
     save(page, path)
@@ -74,7 +74,7 @@ def capture_progress(browser: Browser, site: Site, login: dict[str, str], path: 
 
 
 def capture_studio(page: Page, url: str, study: str, path: Path) -> None:
-    """The step of the conditions, with an item beside it."""
+    """Capture the step of the conditions, with an item beside it."""
     page.goto(f"{url}/staff/studio/{study}/step/conditions/")
     page.frame_locator("iframe[name=preview]").locator("#item-question").wait_for()
     save(page, path)

@@ -107,7 +107,7 @@ class Stack:
         )  # fmt: skip
 
     def web(self) -> Part:
-        """The web server: two processes, so that both cores serve participants."""
+        """Return the web server: two processes, one for each core."""
         return self._part(
             "web server", sys.executable, "-m", "config.web_server", "--port", str(self.port),
             ready=lambda: is_url_answering(f"{self.url}/accounts/login/"),

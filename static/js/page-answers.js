@@ -1,5 +1,5 @@
 // Keeps answers that were not stored yet in this tab, so that a reload, an error or a lost connection costs none.
-// They are kept under the signed key of the page, which is another one for every page and every person. A page
+// They lie under the signed key of the page, which is another one for every page and every person. A page
 // removes what an earlier page has left, so the next person at this computer sees nothing of it.
 (() => {
   "use strict";

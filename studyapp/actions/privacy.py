@@ -41,7 +41,7 @@ from studyapp.queries.studies import load_frozen_study
 from studyapp.rules import states
 from studyapp.rules.survey_pages import merge_answers
 
-_GONE = "removed"  # a completed participant has some code, and an exclusion some reason
+_REMOVED_TEXT = "removed"  # a completed participant has some code, and an exclusion some reason
 _NOTICES_KEPT = timedelta(days=30)
 
 
@@ -164,7 +164,7 @@ def _anonymise(participant: Participant) -> None:
     ExternalIds.objects.filter(participant=participant).delete()
     StudyDelivery.objects.filter(participant=participant).delete()  # they hold the old ID
     Payment.objects.filter(participant=participant).update(transfer="", note="")
-    ManualExclusion.objects.filter(participant=participant).update(reason=_GONE)  # somebody typed it
+    ManualExclusion.objects.filter(participant=participant).update(reason=_REMOVED_TEXT)  # somebody typed it
     Event.objects.filter(participant=participant).update(data={})
     _remove_typed_texts(participant)
     shift = _compute_time_of_day(participant.consented_at)
@@ -175,7 +175,7 @@ def _anonymise(participant: Participant) -> None:
         link=None,
         order_seed=None,
         assignment_counts=None,
-        completion_code=_GONE if participant.completion_code else "",
+        completion_code=_REMOVED_TEXT if participant.completion_code else "",
         withdrawal_code=None,
         anonymised_on=timezone.now().date(),
     )

@@ -90,7 +90,7 @@ def act_on_notice(*, notice: Notice) -> bool:
     """Stop counting the participant of a returned or timed-out submission.
 
     The same notice a second time, a notice about an unknown submission, and any other status change
-    nothing. The answers are kept, and the person may still finish.
+    nothing. The answers remain, and the person may still finish.
 
     Returns:
         True if this notice changed a participant.

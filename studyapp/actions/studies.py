@@ -70,7 +70,7 @@ def launch_study(
 ) -> StudyVersion:
     """Freeze the draft into a version and open the study.
 
-    If the newest version holds the same content, that version is kept.
+    If the newest version holds the same content, it stays the newest.
 
     Args:
         study: The study.

@@ -85,7 +85,7 @@ class ScreeningQuestion(Question):
         if isinstance(self.accept, list):
             for value in self.accept:
                 alone = [value] if isinstance(self.scale, MultipleChoice) else value
-                self.check_answer(alone, "accept")  # type: ignore[arg-type]  # what does not fit is refused
+                self.check_answer(alone, "accept")  # type: ignore[arg-type]  # refuses what does not fit
         if self.accept is not None and not self.required:
             raise value_error("a screening question that decides must be required")
         return self

@@ -406,7 +406,7 @@ class StudyDefinition(FrozenModel):
         }
 
     def find_missing_texts(self) -> dict[str, list[str]]:
-        """By language, the fields that a translation still lacks.
+        """Return by language the fields that a translation still lacks.
 
         One that lacks any is not offered.
         """

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from analysis.io.errors import describe_os_error
 from foundation.imports.bounded_yaml import Loader, YamlError, find_repeated_keys, read_yaml
 from foundation.messages import say
 from studyapp.definition.questions import scales
@@ -156,7 +157,7 @@ def read_file(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise DefinitionError((f"{path}: ", str(error.strerror))) from error
+        raise DefinitionError((f"{path}: ", describe_os_error(error))) from error
     except UnicodeDecodeError as error:
         raise DefinitionError((f"{path}: ", f"is not UTF-8 text ({error.reason})")) from error
 

@@ -11,7 +11,7 @@ from studyapp.exports.rows import Tally
 from studyapp.exports.study_data import StudyData
 from studyapp.exports.task_columns import build_task_columns
 
-_DIFFERS = {
+_PUBLIC_DIFFERENCES = {
     "date": "the date only",
     "pseudonym": "another pseudonym",
     "withheld": "withheld, always empty",
@@ -87,7 +87,7 @@ def build_codebook_page(document: dict[str, Any]) -> str:
 
 
 def _format_line(column: dict[str, str | None]) -> str:
-    public = _DIFFERS.get(column["public"] or "", "the same")
+    public = _PUBLIC_DIFFERENCES.get(column["public"] or "", "the same")
     cells = (column["name"], column["type"], column["unit"], column["values"], column["meaning"], public)
     return "| " + " | ".join(_escape_cell(cell or "") for cell in cells) + " |"
 

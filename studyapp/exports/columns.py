@@ -71,7 +71,7 @@ _participant = partial(_build_field_column, "Participant")
 _stage = partial(_build_field_column, "StageResponse")
 _item, _stimulus = partial(_build_field_column, "Item"), partial(_build_field_column, "Stimulus")
 _judgement = partial(_build_field_column, "Judgement")
-_WHO = (
+_PARTICIPANT_COLUMNS = (
     Column(
         "participant_id",
         "string",
@@ -138,7 +138,7 @@ TABLES: dict[str, Table] = {
     "trials": Table(
         "participant and item (assigned trials, answered or not)",
         before=(
-            *_WHO,
+            *_PARTICIPANT_COLUMNS,
             Column("item_id", "string", "external id of the question", "Item.external_id"),
             Column("position", "integer", "1-based position in this participant's order", "Trial.position"),
             *_build_clock_columns("Trial"),
@@ -182,7 +182,7 @@ TABLES: dict[str, Table] = {
     "participants": Table(
         "participant",
         before=(
-            *_WHO,
+            *_PARTICIPANT_COLUMNS,
             _participant(
                 "status", "string", "status of the participant", values="active; completed; ended; withdrawn"
             ),
@@ -306,7 +306,7 @@ TABLES: dict[str, Table] = {
     "checks": Table(
         "participant and practice or attention item (laid out, answered or not)",
         before=(
-            *_WHO,
+            *_PARTICIPANT_COLUMNS,
             Column(
                 "item_id", "string", "external id of the question, or id of the check", "Item.external_id"
             ),
@@ -333,7 +333,7 @@ TABLES: dict[str, Table] = {
         "page before the items that a participant came to: screening, instructions, try of the comprehension "
         "check",
         before=(
-            *_WHO,
+            *_PARTICIPANT_COLUMNS,
             _stage("stage", "string", "which page", values="screening; instructions; comprehension"),
             _stage("attempt", "integer", "1-based try"),
             *_build_clock_columns("StageResponse"),
@@ -344,13 +344,13 @@ TABLES: dict[str, Table] = {
     "pre_survey": Table(
         "participant who submitted the survey before the items, or some of its pages: then submitted_at is "
         "empty; times of the browser are added up over the pages",
-        before=(*_WHO, *_build_clock_columns("StageResponse")),
+        before=(*_PARTICIPANT_COLUMNS, *_build_clock_columns("StageResponse")),
         questionnaire="pre_survey",
     ),
     "post_survey": Table(
         "participant who submitted the post survey, or some of its pages: then submitted_at is empty; times "
         "of the browser are added up over the pages",
-        before=(*_WHO, *_build_clock_columns("SurveyResponse")),
+        before=(*_PARTICIPANT_COLUMNS, *_build_clock_columns("SurveyResponse")),
         questionnaire="post_survey",
     ),
     "events": Table(

@@ -25,7 +25,7 @@ _CLOCKS = {
     "client_total_ms": "time on the page of the {which}, browser clock",
     "client_visible_ms": "time with the page of the {which} visible, browser clock",
 }
-_WHICH = {
+_ANSWER_NAMES = {
     "initial": "first answer",
     "final": "final answer",
     PREDICTION: "prediction",
@@ -37,13 +37,13 @@ _VALUES = "; ".join(f"{number} = {label}" for number, label in enumerate(CONFIDE
 def _build_clock_columns(page: str) -> tuple[Column, ...]:
     """Return the columns of the clocks of one page of an item."""
     return tuple(
-        Column(f"{page}_{name}", "integer", meaning.format(which=_WHICH[page]), "", "ms")
+        Column(f"{page}_{name}", "integer", meaning.format(which=_ANSWER_NAMES[page]), "", "ms")
         for name, meaning in _CLOCKS.items()
     )
 
 
 def _build_page_columns(page: str) -> tuple[Column, ...]:
-    which = _WHICH[page]
+    which = _ANSWER_NAMES[page]
     return (
         # Typed text may name a person.
         Column(f"{page}_answer", "string", f"the participant's {which}", "", public="withheld"),

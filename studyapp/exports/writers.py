@@ -51,7 +51,7 @@ def prepare(column: Column, value: Any, *, public: bool) -> Any:
 
 
 def dump(value: Any) -> str:
-    """JSON on one line, with its keys sorted."""
+    """Return JSON on one line, with its keys sorted."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
 
 

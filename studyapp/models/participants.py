@@ -54,7 +54,7 @@ class Participant(Conduct):
     items go with which. ``assignment_counts`` is what the assignment counted: ``{group: count}``. ``stage``
     is the stage of an active participant; ``outcome`` is empty until the participant has ended.
     ``returned_at`` is the time at which the recruitment platform reported a returned submission;
-    participants who finish after that are kept. ``withdrawal_code`` is NULL for imported and anonymised
+    participants who finish after that count. ``withdrawal_code`` is NULL for imported and anonymised
     participants. ``device`` is that of the consent; empty without JavaScript. Cookies and personal links of
     another ``link_generation`` have been revoked. ``next_trials`` holds the next trial, if any, after
     a read of both; else it is None.

@@ -39,7 +39,7 @@ class ExternalIds(models.Model):
 class ReceivedNotice(models.Model):
     """A notice of a platform that was acted on.
 
-    It is kept for a while, so that it is not acted on twice.
+    It stays for a while, so that it is not acted on twice.
     """
 
     platform = models.CharField(max_length=20)

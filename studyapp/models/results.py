@@ -1,4 +1,4 @@
-"""Exclusions by hand, and reports that are kept."""
+"""Exclusions by hand, and stored reports."""
 
 from django.conf import settings
 from django.db import models
@@ -33,7 +33,7 @@ class Report(models.Model):
     """A finished report of a study with the options it was made with.
 
     Its file lies in a folder of `settings.REPORT_FOLDER` that is named by the job. Files of jobs are
-    deleted after a week; reports are kept.
+    deleted after a week; reports remain.
 
     Attributes:
         data: The state of the data that the report is of, as

@@ -8,7 +8,7 @@ from operator import or_
 from django.db.models import Q, QuerySet, Value
 
 from accounts.models import Membership, Role, User, Workspace
-from accounts.policy import Act, Roles, find_granting_roles, is_allowed
+from accounts.policy_table import Act, Roles, find_granting_roles, is_allowed
 from accounts.queries.workspaces import select_workspaces
 from accounts.rights.roles import can
 from predictions.models import PredictionRun

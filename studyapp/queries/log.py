@@ -60,7 +60,7 @@ def list_event_kinds(study: Study) -> list[str]:
 
 
 def list_actors(study: Study) -> list[str]:
-    """User names of the staff who did something with a study."""
+    """Return user names of the staff who did something with a study."""
     rows = Event.objects.filter(study=study, actor__isnull=False).order_by("actor__username")
     return list(rows.values_list("actor__username", flat=True).distinct())
 

@@ -122,7 +122,7 @@ def cache_per_version(
 ) -> Callable[[_OfVersion[Arguments, Result]], _OfVersion[Arguments, Result]]:
     """Keep the ``most`` latest results of a function of a version in memory.
 
-    They are kept by the hash: what was hashed cannot change. The function gets a version with key and hash
+    The hash is the key: what was hashed cannot change. The function gets a version with key and hash
     alone.
     """
 
@@ -291,5 +291,5 @@ def _verify_stimuli(version: StudyVersion, content: FrozenStudy) -> None:
 
 
 def _as_lists(value: Any) -> Any:
-    """JSON gives lists where the typed form has tuples."""
+    """Return a value with lists for tuples, as JSON gives them."""
     return [_as_lists(part) for part in value] if isinstance(value, list | tuple) else value

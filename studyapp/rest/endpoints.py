@@ -16,7 +16,7 @@ from rest_framework.request import Request
 
 from accounts.actions.audit import record_export, record_reading
 from accounts.models import Workspace
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rest.bodies import JSON, LINES, read_body, read_query
 from accounts.rest.describe import describe_method
 from accounts.rest.etags import format_etag, require_match
@@ -108,7 +108,7 @@ class OneStudy(StudyView):
 
     @describe_method(answers=wire.StudyRow)
     def get(self, request: Request, slug: str) -> HttpResponse:
-        """One study."""
+        """Return one study."""
         return answer(_build_study_row(_load_with_version_count(self.study(slug, Act.STUDY_SEE))))
 
 
@@ -117,7 +117,7 @@ class Draft(StudyView):
 
     @describe_method(answers=shapes.DraftState)
     def get(self, request: Request, slug: str) -> HttpResponse:
-        """The draft of a study with its problems."""
+        """Return the draft of a study with its problems."""
         return _answer_draft(self.study(slug, Act.STUDY_EDIT))
 
     @describe_method(answers=shapes.DraftState, takes=shapes.NewDraft, errors=(409,), edits=True)
@@ -254,7 +254,7 @@ class Progress(StudyView):
 
     @describe_method(answers=wire.Progress)
     def get(self, request: Request, slug: str) -> HttpResponse:
-        """The progress of a study."""
+        """Return the progress of a study."""
         study = self.study(slug, Act.STUDY_SEE)
         return answer(
             build_row(

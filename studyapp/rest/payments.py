@@ -9,7 +9,7 @@ from django.urls import reverse
 from rest_framework.request import Request
 
 from accounts.actions.audit import record_reading
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rest.bodies import read_body, read_query
 from accounts.rest.describe import describe_method
 from accounts.rest.idempotency import run_once_per_key
@@ -27,7 +27,7 @@ from studyapp.payments import PayOptions
 from studyapp.queries.participants.payments import Plan, list_payments, plan_payments
 from studyapp.rest import shapes
 from studyapp.rest.endpoints import StudyView
-from studyapp.simulations import SimulationOptions
+from studyapp.simulation_job import SimulationOptions
 from touchstone.client import rows as wire
 
 

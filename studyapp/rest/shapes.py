@@ -10,7 +10,7 @@ from accounts.rest.pages import Page
 from foundation.imports.import_fields import Filled, Text
 from studyapp.definition.participation.payments import MOST_ROWS, Amount, Group
 from studyapp.queries.running.progress import ModeName
-from studyapp.simulations import BehaviourName
+from studyapp.simulation_job import BehaviourName
 from touchstone.client.rows import (
     BundleFormat,
     DraftProblem,

@@ -1,6 +1,6 @@
 """Endpoints of a study's webhooks."""
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from jobs.rest.webhooks import build_webhook_endpoints
 from studyapp.actions.webhooks import add_webhook, end_webhook
 from studyapp.queries.webhooks import list_webhooks

@@ -1,6 +1,6 @@
 """Checks of a definition before a launch, beyond its form.
 
-Pure: no Django. A draft may have what is refused here while it is being written; participants may not see it.
+Pure: no Django. A draft may fail these checks while it is being written; participants may not see it then.
 """
 
 import re

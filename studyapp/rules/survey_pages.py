@@ -16,7 +16,7 @@ PageRecord = dict[str, Any]
 def build_page_record(
     answers: Mapping[str, Any], changes: Mapping[str, int], timing: PageTiming, **more: Any
 ) -> PageRecord:
-    """Return what is kept of a page until the part is complete."""
+    """Return the record of a page until the part is complete."""
     return {"answers": dict(answers), "changes": dict(changes), "timing": asdict(timing), **more}
 
 

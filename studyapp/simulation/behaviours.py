@@ -152,7 +152,7 @@ OWN_EFFECTS = ("initial_correct", "reliance", "reliance_if_right", "reliance_if_
 PREDICTION_EFFECTS = ("prediction_right", "cannot_tell")
 # On that of a right prediction in each block of a simulation.
 BLOCK_EFFECTS = ("prediction_before", "prediction_learning", "prediction_after")
-ELSEWHERE = "Somewhere else"
+WRONG_ANSWER = "Somewhere else"
 
 
 def compute_own_chance(behaviour: Behaviour) -> float:
@@ -174,7 +174,7 @@ def draw_own_answer(
     """
     is_right = rng.random() < compute_own_chance(behaviour) + shifts["initial_correct"]
     if not any(offered):
-        return gold if is_right else ELSEWHERE
+        return gold if is_right else WRONG_ANSWER
     if behaviour.spread == 0:
         return offered[-1]
     right = [value for value in offered if hotpotqa.exact_match(gold, value)]
@@ -211,7 +211,7 @@ def choose_final_answer(
         return {"final_choice": button if button in offered else offered[0]}
     wanted = advice if takes else first
     if not any(choices["final_answer"]):
-        return {"final_answer": wanted or ELSEWHERE}
+        return {"final_answer": wanted or WRONG_ANSWER}
     same = [value for value in choices["final_answer"] if hotpotqa.exact_match(wanted or "", value)]
     return {"final_answer": (same or list(choices["final_answer"]))[0]}
 

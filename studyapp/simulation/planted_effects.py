@@ -46,7 +46,7 @@ class Planted:
 
 
 def parse_effect(text: str) -> tuple[str, dict[str, float]]:
-    """Condition and effect from ``CONDITION:NAME=NUMBER,...``.
+    """Read condition and effect from ``CONDITION:NAME=NUMBER,...``.
 
     Raises ValueError with a sentence.
 
@@ -75,7 +75,7 @@ def check_effects(
     """Raise ValueError if an effect cannot be planted as it is given.
 
     The difference that the analysis should find is then the one that was asked for: a probability that would
-    leave 0 to 1 is refused, not cut.
+    leave 0 to 1 raises, and is not cut.
     """
     questions = {
         q.role or q.key: None for q in list_question_parts((*plan.item_questions, *plan.post_survey))

@@ -43,7 +43,7 @@ from studyapp.simulation.preferring import PREFERRED, draw_preference
 from studyapp.simulation.study_plan import StudyPlan, Wanted
 
 # The fields of the task's own questions.
-OWN = (
+OWN_FIELDS = (
     *("initial_answer", "initial_confidence", "final_choice", "final_answer", "final_confidence"),
     PREDICTED,
 )
@@ -192,7 +192,7 @@ def _send_own(
     for key in (key for key in page.choices if key in ("initial_confidence", "final_confidence")):
         shift = bot.effect.get(key, 0.0) + bot.tilt
         own[key] = draw_confidence(page.choices[key], bot.behaviour, bot.rng, shift)
-    rest = {key: values for key, values in page.choices.items() if key not in (*OWN, *given)}
+    rest = {key: values for key, values in page.choices.items() if key not in (*OWN_FIELDS, *given)}
     return (
         yield from _send_tabs(
             page, bot, lambda tab: fill(replace(tab, choices=rest), questions, bot, right) | own

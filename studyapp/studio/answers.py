@@ -232,7 +232,7 @@ def _fill_rule_choice(draft: Draft, widget: Widget, value: Any) -> Widget:
 
 
 def _fill_answers(widget: Widget, question: Question, value: Any) -> Widget:
-    """Any number of the question's choices."""
+    """Let people choose any number of the question's choices."""
     chosen = value if isinstance(value, list) else []
     widget.kind, widget.options, widget.answers = "answers", list(question.choices), question.values
     widget.value = [
@@ -251,7 +251,7 @@ def _read_row_question(draft: Draft, widget: Widget, kind: type[Question]) -> Qu
 
 
 def _fill_answer(widget: Widget, question: Question, value: Any) -> Widget:
-    """One of the question's choices."""
+    """Let people choose one of the question's choices."""
     widget.kind, widget.answers = "answer", question.values
     widget.options = [("", "–"), *question.choices]
     widget.value = next((sent for sent, stored in question.values.items() if is_same(stored, value)), "")

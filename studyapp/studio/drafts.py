@@ -19,7 +19,7 @@ from studyapp.definition.schema import StudyDefinition
 from studyapp.definition.tasks import Blocks, Task, expand_task
 from studyapp.definition.yaml_document import Location
 from studyapp.studio.german_texts import translate_passages
-from studyapp.studio.texts import DOES, INSTRUCTIONS
+from studyapp.studio.texts import INSTRUCTIONS, TASK_SENTENCES
 
 Draft = dict[str, Any]
 _TASK: TypeAdapter[Task] = TypeAdapter(Task)
@@ -95,7 +95,7 @@ def _exchange_defaults(draft: Draft, before: Draft) -> Draft:
     followed = {name: new[name] for name in new if draft.get(name) == old[name]}
     consent = draft.get("consent")
     if isinstance(consent, str):
-        followed["consent"] = consent.replace(DOES[was], DOES[is_now])
+        followed["consent"] = consent.replace(TASK_SENTENCES[was], TASK_SENTENCES[is_now])
     kept = {
         name: value
         for name, value in draft.items()

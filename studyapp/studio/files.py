@@ -40,7 +40,7 @@ def read_draft(text: str, name: str) -> Draft:
     except ValidationError as error:
         details = error.errors(include_url=False)[:MAX_PROBLEMS]
         wrong = list(zip(locate_errors(node, details), details, strict=True))
-        # Beyond so many problems nobody knows if the others are of shape; the file is refused with these.
+        # Beyond so many problems nobody knows if the others are of shape; the error lists these.
         shown = wrong if error.error_count() > MAX_PROBLEMS else _select_shape_problems(wrong)
         problems = [(location, describe_error(error_detail)) for location, error_detail in shown]
         if problems:
@@ -49,7 +49,7 @@ def read_draft(text: str, name: str) -> Draft:
 
 
 def _select_shape_problems(wrong: list[tuple[Location, Any]]) -> Iterator[tuple[Location, Any]]:
-    """Problems of shape.
+    """Return the problems of shape.
 
     Of several shapes that a field may have, one that fits to some depth is meant.
     """

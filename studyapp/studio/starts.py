@@ -10,7 +10,13 @@ from studyapp.definition.exclusion_rules import RULES_2020, RULES_PICTURES
 from studyapp.definition.questions.questionnaires import TEMPLATES
 from studyapp.definition.tasks import Blocks
 from studyapp.studio.drafts import Draft, open_draft
-from studyapp.studio.texts import CONSENT, DOES, DOES_PICTURES, INSTRUCTIONS, INSTRUCTIONS_PICTURES
+from studyapp.studio.texts import (
+    CONSENT,
+    INSTRUCTIONS,
+    INSTRUCTIONS_PICTURES,
+    TASK_SENTENCE_PICTURES,
+    TASK_SENTENCES,
+)
 
 
 class Start(NamedTuple):
@@ -103,7 +109,7 @@ def build_draft(
         "conditions": [*({"system": name} for name in systems), {"ground_truth": True}],
         "items": {"count": 25, "seed": 1},
         "questionnaire": questionnaire,
-        "consent": CONSENT.format(does=DOES["verification"]),
+        "consent": CONSENT.format(does=TASK_SENTENCES["verification"]),
         "instructions": INSTRUCTIONS["verification"],
         "exclusions": [] if start.is_empty else [rule.model_dump(mode="json") for rule in RULES_2020],
     }
@@ -119,7 +125,7 @@ def _build_picture_parts(conditions: Sequence[Draft]) -> Draft:
     return {
         "conditions": [{**condition, "explanation": "program"} for condition in conditions],
         "questionnaire": TEMPLATES["pictures"].model_dump(mode="json", exclude_none=True),
-        "consent": CONSENT.format(does=DOES_PICTURES),
+        "consent": CONSENT.format(does=TASK_SENTENCE_PICTURES),
         "instructions": INSTRUCTIONS_PICTURES,
         "exclusions": [rule.model_dump(mode="json") for rule in RULES_PICTURES],
     }
@@ -140,7 +146,7 @@ def _build_task_parts(task: str, dataset: str, systems: Sequence[str]) -> Draft:
         "task": {"kind": task, **source},
         **items,
         "conditions": [*control, *shown],
-        "consent": CONSENT.format(does=DOES[task]),
+        "consent": CONSENT.format(does=TASK_SENTENCES[task]),
         "instructions": INSTRUCTIONS[task],
         "exclusions": [rule.model_dump(mode="json") for rule in RULES_2020[:2]],
     }

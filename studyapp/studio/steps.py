@@ -331,7 +331,7 @@ HINTS: dict[str, str] = dict.fromkeys(WITHOUT_HINT, "") | {
     "practice": "Shown before the items, marked as practice, and kept apart in the export.",
     "items.seed": "Seed of the draw.",
     "practice.seed": "Seed of the draw.",
-    "privacy.retain_until": "If left empty, data are kept until somebody removes them.",
+    "privacy.retain_until": "If left empty, the site keeps data until somebody removes them.",
     "comprehension": "Questions about the instructions. Participants who fail the last try end there.",
     "screening": "Questions after consent. Participants with other answers are screened out.",
     "attention": "Pages among the items that show whether participants read. They never enter the measures.",

@@ -6,7 +6,7 @@ Pure: no Django.
 from typing import Any
 
 # The description of the task in the consent.
-DOES = {
+TASK_SENTENCES = {
     "verification": "You will see questions, each with the answer of a system, and judge whether the answer "
     "is correct.",
     "simulation": "You will see questions, and predict what a system answers to them, before and after you "
@@ -68,7 +68,7 @@ INSTRUCTIONS: dict[str, str | list[dict[str, Any]]] = {
 }
 
 # Of studies of pictures, whose task is verification.
-DOES_PICTURES = (
+TASK_SENTENCE_PICTURES = (
     "You will see sentences about pictures, each with the answer of a system, and judge whether the answer "
     "is correct."
 )

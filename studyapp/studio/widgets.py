@@ -134,7 +134,7 @@ class Widget:
         )
 
     def all(self) -> "Iterator[Widget]":
-        """This one and all within it."""
+        """Yield this widget and all within it."""
         yield self
         for child in self.children:
             yield from child.all()
@@ -277,7 +277,7 @@ def format_value(value: Any) -> str:
 
 
 def make_scale(kind: str, before: Mapping[str, Any] | None = None) -> Any:
-    """Return a scale of a kind with what it needs filled in; choices are kept."""
+    """Return a scale of a kind with what it needs filled in; keep choices."""
     choices, rows = ((before or {}).get(name, []) for name in ("choices", "rows"))
     blank: dict[str, Any] = {
         "yes_no": "yes_no",

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from studyapp.models import Study
 
 register = template.Library()

@@ -12,7 +12,7 @@ from django.utils import translation
 
 from accounts.actions.audit import record_reading
 from accounts.models import User
-from accounts.policy import Act, Roles
+from accounts.policy_table import Act, Roles
 from accounts.rights.access import require, require_existing, require_somewhere, require_user
 from studyapp import link_tokens
 from studyapp.definition.participation.recruitment import Arrival

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from accounts.models import User
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rights.roles import can
 from foundation.images.image_files import build_image_response
 from studyapp.models import Study

@@ -14,7 +14,7 @@ from studyapp.web import rate_limit
 class RequestId:
     """Give each request an ID, and return it as ``X-Request-ID``.
 
-    A well-formed ID of the caller is kept. Log lines, tasks and the model
+    A well-formed ID of the caller stays. Log lines, tasks and the model
     server's log carry it: see ``jobs.request_ids``.
     """
 

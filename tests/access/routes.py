@@ -1,12 +1,12 @@
 """The reviewed table of addresses: the act that each one asks for.
 
 An address that is missing here fails `tests/access/test_matrix.py`. Read each line as "who may do this act on
-the object may open this address"; `accounts.policy` says who may do what.
+the object may open this address"; `accounts.policy_table` says who may do what.
 """
 
 from dataclasses import dataclass
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 
 
 @dataclass(frozen=True)

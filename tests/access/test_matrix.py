@@ -22,7 +22,7 @@ from django.urls import URLPattern, get_resolver
 from django.urls import reverse as address_of
 
 from accounts.models import Role, User
-from accounts.policy import Act, Roles, is_allowed
+from accounts.policy_table import Act, Roles, is_allowed
 from tests.access.routes import ROUTES, Asks
 from tests.access.world import World, make_world, people
 from tests.soak import WHOLE
@@ -222,7 +222,7 @@ ASKING = [route for route, asks in ROUTES.items() if not asks.public and asks !=
 
 @pytest.mark.parametrize("route", ASKING)
 def test_rights(route, worlds, clients):
-    """Forbidden requests are refused as the policy says, and write nothing.
+    """The site refuses forbidden requests as the policy says, writing nothing.
 
     Allowed reads write nothing either.
     """

@@ -11,7 +11,7 @@ from annotation.actions.data import import_items
 from annotation.actions.review import set_gold
 from annotation.content.labels import read_label_task
 from annotation.content.schemas import AnnotationRecord, Document
-from annotation.formats.labelled.losses import PEOPLE, UNLABELLED
+from annotation.formats.labelled.losses import PEOPLE, UNLABELLED_ITEMS
 from annotation.models import Gold, Project
 from jobs.actions.jobs import create_job, get_job_folder, run_job
 from jobs.models import Job
@@ -49,7 +49,7 @@ def test_a_project_becomes_a_file(name: str) -> None:
     project = make_project()
     finished(make_annotation(member=make_member(project)))
     job = export(project, format=name)
-    assert (job.status, job.result) == (Job.Status.DONE, {"items": 1, "gold": 0, "mended": []}), job.error
+    assert (job.status, job.result) == (Job.Status.DONE, {"items": 1, "gold": 0, "losses": []}), job.error
     assert (get_job_folder() / job.file).stat().st_size
     assert job.file_name.startswith(f"{project.slug}-{name}.")
     assert AuditEntry.objects.get(kind="export_downloaded").subject == project.slug
@@ -85,5 +85,5 @@ def test_what_a_format_cannot_hold_is_counted() -> None:
     import_items(records=[record], project=project)
     job = export(project, format="conll")
     assert job.file_name == f"{project.slug}-conll.conll", job.error
-    assert sorted(mending["kind"] for mending in job.result["mended"]) == [PEOPLE, UNLABELLED]
-    assert export(project, format="labelstudio").result["mended"] == []
+    assert sorted(loss["kind"] for loss in job.result["losses"]) == [PEOPLE, UNLABELLED_ITEMS]
+    assert export(project, format="labelstudio").result["losses"] == []

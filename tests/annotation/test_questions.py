@@ -27,7 +27,7 @@ from annotation.content.schemas import Box, Document, ItemRecord, Span
 from annotation.errors import BadEdit
 from annotation.formats.checks import check_record, parse_program_text
 from annotation.formats.labelled import entries
-from annotation.formats.labelled.losses import LOSES, MORE_ABOUT
+from annotation.formats.labelled.losses import LOSSES, MORE_MARK_ANSWERS
 from annotation.queries.annotations import build_program_tree
 from foundation.imports.findings import Findings
 from tests.annotation.factories import PASSAGE, SPANS, span
@@ -318,8 +318,8 @@ def test_label_studio_holds_answers_about_marks(tmp_path: Path, *, with_task: bo
     assert rating["id"] == results[0]["id"]
     assert rating["value"] == {"start": 0, "end": 3, "rating": 4}
     [again] = read("labelstudio", path, task=read_label_task(TASK) if with_task else None, findings=findings)
-    assert not lost.mended
-    assert not findings.mended
+    assert not lost.repairs
+    assert not findings.repairs
     assert marks_of(again.gold) == marks_of(marked())
 
 
@@ -353,11 +353,11 @@ def test_questions_follow_from_a_foreign_file(tmp_path: Path) -> None:
 HOLD_ANSWERS = {"jsonl", "labelstudio", "brat", "w3c", "coco", "cvat"}
 
 
-@pytest.mark.parametrize("name", sorted(set(LOSES) - HOLD_ANSWERS - {"yolo", "voc"}))
+@pytest.mark.parametrize("name", sorted(set(LOSSES) - HOLD_ANSWERS - {"yolo", "voc"}))
 def test_other_formats_count_the_answers_that_they_leave_out(tmp_path: Path, name: str) -> None:
     lost = Findings()
     written(name, [record(marked())], tmp_path, lost)
-    assert {kind: repair.count for kind, repair in lost.mended.items()}[entries.ABOUT_A_MARK] == 5
+    assert {kind: repair.count for kind, repair in lost.repairs.items()}[entries.ABOUT_A_MARK] == 5
 
 
 @pytest.mark.parametrize("with_task", [True, False])
@@ -366,8 +366,8 @@ def test_files_of_texts_hold_answers_about_marks(tmp_path: Path, name: str, *, w
     lost, findings = Findings(), Findings()
     path = written(name, [record(marked())], tmp_path, lost)
     [again] = read(name, path, task=read_label_task(TASK) if with_task else None, findings=findings)
-    assert not lost.mended
-    assert not findings.mended
+    assert not lost.repairs
+    assert not findings.repairs
     assert marks_of(again.gold) == marks_of(marked())
 
 
@@ -427,9 +427,9 @@ def test_files_of_images_hold_answers_about_marks(tmp_path: Path, name: str, *, 
     expected: dict[str, Any] = {question: tuple(values) for question, values in SEEN.items()}
     if name == "cvat":  # an attribute has one value
         expected["Colours"] = ("red",)
-        assert lost.count(MORE_ABOUT) == 1
+        assert lost.count(MORE_MARK_ANSWERS) == 1
     assert (first, second) == (expected, {"Cut off": ("no",)})
-    assert not findings.mended
+    assert not findings.repairs
 
 
 def test_attributes_of_a_foreign_cvat_file_become_questions(tmp_path: Path) -> None:

@@ -39,9 +39,22 @@ def test_a_command_explains_itself_without_a_key(tmp_path: Path):
 def test_a_command_says_that_the_key_is_missing(tmp_path: Path, arguments: tuple[str, ...]):
     done = manage(tmp_path, *arguments)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("manage.py: SECRET_KEY is not set. Set it in the environment")
+    assert done.stderr.startswith("error: SECRET_KEY is not set. Set it in the environment")
     assert done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_command_begins_its_message_with_error(tmp_path: Path):
+    key = {"SECRET_KEY": "x" * 50}
+    manage(tmp_path, "prepare_site", **key)
+    arguments = ("annotation_members", "nowhere")
+    done = manage(tmp_path, *arguments, **key)
+    assert (done.returncode, done.stdout) == (1, "")
+    message = "there is no annotation project 'nowhere', nor any other yet\n"
+    assert done.stderr == f"error: {message}"
+    assert manage(tmp_path, *arguments, "--traceback", **key).stderr.endswith(f"CommandError: {message}")
+    contradiction = ("export_results", "x", "--out", "y", "--psych-ds", "--format", "parquet")
+    assert manage(tmp_path, *contradiction, **key).returncode == 2
 
 
 def test_an_unknown_command_is_bad_usage(tmp_path: Path):
@@ -55,7 +68,7 @@ def test_a_database_that_cannot_be_opened_is_one_sentence(tmp_path: Path, comman
     arguments = [command, str(tmp_path)] if command == "backup" else [command]
     done = manage(tmp_path / "missing", *arguments, SECRET_KEY="x" * 50)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("manage.py: the database cannot be used: unable to open database file. The")
+    assert done.stderr.startswith("error: the database cannot be used: unable to open database file. The")
     assert done.stderr.count("\n") == 1
 
 

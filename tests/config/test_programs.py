@@ -186,7 +186,7 @@ def test_the_newest_revision_counts(project) -> None:
     outputs(project, "i1", False, revision="0")
     output, _warned = brought_in("--system", "net")
     assert "net@0: 1 answers" in output
-    with pytest.raises(CommandError, match="no outputs of 'other'; there is net"):
+    with pytest.raises(CommandError, match="no outputs of 'other'; it has those of net"):
         brought_in("--system", "other")
 
 

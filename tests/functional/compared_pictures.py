@@ -1,4 +1,4 @@
-"""Pictures of pages in a palette, compared with those that are kept."""
+"""Pictures of pages in a palette, compared with stored ones."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def page(site: Site, names: tuple[str, str], browser: Browser) -> Iterator[Page]
     page.on("pageerror", lambda error: errors.append(str(error)))
     log_in(page, site, "ada", PASSWORD)
     yield page
-    # A form that is refused is an error to the browser's console, too.
+    # A form that the site refuses is an error to the browser's console, too.
     assert [error for error in errors if "422" not in error] == []
 
 

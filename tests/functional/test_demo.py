@@ -112,7 +112,7 @@ def test_it_starts_prints_links_that_work_and_ends_cleanly_twice(tmp_path: Path)
             assert part in commands
         demo.process.send_signal(signal.SIGINT)
         assert demo.process.wait(60) == 0
-        assert "Everything is kept" in demo.text
+        assert "Everything is saved" in demo.text
         assert processes(var) == {}
     with started(var) as again:
         again.wait_ready(SECOND_START)

@@ -66,6 +66,7 @@ SMALLER = {
     "python manage.py simulate_participants": "-n 3",
     "python manage.py simulate_annotators": "-n 2 --items 1",
     "python -m analysis report": "--resamples 50",
+    "touchstone report": "--resamples 50",
     "python -m analysis reproduce schuff2020": "--resamples 0",
     "python -m analysis correlate": "--resamples 50",
     "python -m analysis power": "--simulations 40",
@@ -396,6 +397,9 @@ PAGES = {
             "restore": "needs the backup of that time; tests/config/backups/test_backup.py restores one",
         }
     ),
+    "docs/how-to/language-models.md": Page(
+        left_out={"": "needs a language model; tests/modelserver/systems/language stands in for its server"}
+    ),
     "docs/how-to/launch.md": Page(film_facts_draft),
     "docs/how-to/nlvr2.md": Page(left_out={"": "tests/test_nlvr2_page.py runs them"}),
     "docs/how-to/people.md": Page(user_ada),
@@ -420,7 +424,10 @@ PAGES = {
     "docs/how-to/run-a-study.md": Page(own_study, meanwhile={"export_results": participants}),
     "docs/how-to/scale-out.md": Page(left_out={"": "needs Ray; tests/soak/test_ray.py runs both"}),
     "docs/how-to/simulate-annotators.md": Page(project("demo-scenes")),
-    "docs/how-to/simulate.md": Page(film_facts),
+    "docs/how-to/simulate.md": Page(
+        film_facts,
+        {"llm": "needs a language model; tests/studyapp/simulation/test_language_model.py has one"},
+    ),
     "docs/how-to/study-programs.md": Page(project("scenes")),
     "docs/how-to/suggestions.md": Page(
         left_out={"": "needs a language model; tests/annotation/actions/test_output_runs.py"}

@@ -164,7 +164,7 @@ def test_files_of_old_jobs_are_deleted(user: User) -> None:
     job = importing(user, questions())
     run_job(job_id=job.pk)
     assert purge_files() == 0
-    Job.objects.update(finished_at=timezone.now() - 2 * jobs.KEPT)
+    Job.objects.update(finished_at=timezone.now() - 2 * jobs.FILE_RETENTION)
     path = jobs.upload_of(job)
     assert path.is_file()
     assert purge_files() == 1
@@ -230,7 +230,7 @@ def test_old_files_that_no_job_names_are_deleted(user: User) -> None:
     stray = jobs.get_job_folder() / "stray.csv"
     for path in (lost, written, stray):
         path.write_text("answers")
-    old = timezone.now().timestamp() - 2 * jobs.KEPT.total_seconds()
+    old = timezone.now().timestamp() - 2 * jobs.FILE_RETENTION.total_seconds()
     upload = jobs.upload_of(waiting)
     for path in (upload, upload.parent, lost, lost.parent, written.parent, stray):
         os.utime(path, (old, old))

@@ -69,6 +69,8 @@ def test_other_sentences_are_not(messages, name, text):
     [
         ("a.py", "# Newcomers get it.\n"),  # words: allow - test data
         ("a.py", '"""Start Anew."""\n'),  # words: allow - test data
+        ("a.md", "Files are refused.\n"),  # words: allow - test data
+        ("a.md", "The answer is kept.\n"),  # words: allow - test data
         ("a.js", "/** The same IN words. */\n"),  # words: allow - test data
         ("a.css", "/* for Whoever logs in */\n"),  # words: allow - test data
         ("a.html", "<button>Do it</button>\n"),  # words: allow - test data
@@ -104,6 +106,20 @@ def test_names_of_scripts_say_what_they_hold(messages, text, count):
     ],
 )
 def test_messages_say_what_a_value_is_not(messages, name, text, count):
+    assert len(messages(name, text)) == count
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "count"),
+    [
+        ("a.py", 'A = "run python -m modelserver convert"\n', 1),  # words: allow - test data
+        ("a.md", "```sh\npython manage.py migrate\n```\n", 1),  # words: allow - test data
+        ("a.html", "<code>python -m analysis power</code>\n", 1),  # words: allow - test data
+        ("a.md", "Run `.venv/bin/python -m analysis` or `python3 -m venv here`.\n", 0),
+        ("a.py", 'build_command_line("python -m modelserver")\n', 0),  # words: allow - test data
+    ],
+)
+def test_commands_run_as_typed(messages, name, text, count):
     assert len(messages(name, text)) == count
 
 

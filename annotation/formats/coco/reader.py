@@ -117,7 +117,7 @@ class _Reading:
         self._outlines: dict[Id, list[tuple[int, str, _Outline]]] = {}
         images, categories = _collect_ids(content.images), _collect_ids(content.categories)
         for number, (within, outline) in enumerate(self._read_parts(_Outline, "annotations")):
-            # A part that is refused itself is not missing, too.
+            # A refused part is not missing, too.
             if outline.image_id not in images:
                 self._refuse(
                     field_error("image_id", "there is no image %(image_id)r", image_id=outline.image_id),
@@ -175,7 +175,7 @@ class _Reading:
             yield from self._record_or_none(partial(self._image, picture), within)
 
     def _record_or_none(self, make: Callable[[], ItemRecord], within: str) -> list[ItemRecord]:
-        """Return the record that a function makes, or none if it is refused."""
+        """Return the record that a function makes, or none after a refusal."""
         try:
             record = make()
             where: dict[str, Any] = {"element": self._element, "within": within}
@@ -215,7 +215,7 @@ class _Reading:
         program = _build_find_program(names)
         gold, kept = None, {}
         if program is None:
-            self._findings.mend(NO_CATEGORY, picture.file_name)
+            self._findings.note_repair(NO_CATEGORY, picture.file_name)
         else:
             finds = (node.index for node in program.nodes if node.module == "find")
             nodes = dict(zip(categories, finds, strict=True))
@@ -231,7 +231,7 @@ class _Reading:
                     )
                     kept[name] = rest
                     if rest.get("segmentation"):
-                        self._findings.mend(OUTLINE, path)
+                        self._findings.note_repair(OUTLINE, path)
             gold = build_document(program, drawn, reason="", findings=self._findings, path=picture.file_name)
         kept_categories = [self._categories[key][1].model_dump() for key in categories]
         more = picture.model_dump(exclude={"file_name", "width", "height", "item"}, exclude_unset=True)
@@ -330,7 +330,7 @@ class _Reading:
 
 
 def _collect_ids(values: Sequence[Any]) -> set[Id]:
-    """Return the ids of parts, also of those that are refused."""
+    """Return the ids of parts, also of refused ones."""
     ids = (value.get("id") for value in values if isinstance(value, dict))
     return {identity for identity in ids if isinstance(identity, int | str)}
 

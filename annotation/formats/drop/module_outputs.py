@@ -19,11 +19,11 @@ from foundation.imports.findings import Findings
 from foundation.imports.import_fields import Id, LongText, Text
 from foundation.messages import extract_message, field_error, prefix_field
 
-TWICE = "span given twice in a list, kept once"
-NOT_BELOW = "span of a choosing step that equals none of the step below, kept as a new one"
-TOLD_APART = "span of two events together, given to the one whose words it shares or that is nearer"
-NOT_TOLD_APART = "span of two events together that nothing gives to one of them, given to both"
-UNLINKED = "number or date that lies in no single event, not linked"
+REPEATED_SPAN = "span given twice in a list, kept once"
+UNMATCHED_SPAN = "span of a choosing step that equals none of the step below, kept as a new one"
+JOINT_SPAN_RESOLVED = "span of two events together, given to the one whose words it shares or that is nearer"
+JOINT_SPAN_UNRESOLVED = "span of two events together that nothing gives to one of them, given to both"
+UNLINKED_VALUE = "number or date that lies in no single event, not linked"
 
 Places = dict[tuple[int, int], Span]  # spans by their tokens
 
@@ -152,7 +152,7 @@ class Lists:
             for node in self._owners(nodes, (first, beyond)):
                 spans_so_far = self._spans[node]
                 if (first, beyond) in spans_so_far:
-                    self._findings.mend(TWICE, f"{self._question.query_id}, {name}")
+                    self._findings.note_repair(REPEATED_SPAN, f"{self._question.query_id}, {name}")
                     continue
                 span = build_span(f"m{node}-{len(spans_so_far)}", start, end, self._passage, self._tokens)
                 spans_so_far[first, beyond] = span
@@ -166,7 +166,9 @@ class Lists:
             return nodes[:1]
         near = [self._nearness(node, nodes, span) for node in nodes]
         best = [node for node, nearness in zip(nodes, near, strict=True) if nearness == max(near)]
-        self._findings.mend(TOLD_APART if len(best) == 1 else NOT_TOLD_APART, self._question.query_id)
+        self._findings.note_repair(
+            JOINT_SPAN_RESOLVED if len(best) == 1 else JOINT_SPAN_UNRESOLVED, self._question.query_id
+        )
         return best
 
     def _nearness(self, node: int, nodes: list[int], span: tuple[int, int]) -> int:
@@ -196,11 +198,11 @@ class Lists:
             )
             if equal is not None:
                 return Chosen(id=span.id, ref=equal.id)
-            self._findings.mend(NOT_BELOW, self._question.query_id)
+            self._findings.note_repair(UNMATCHED_SPAN, self._question.query_id)
             return span.model_copy(update={"reason": "as released: equals no span of the step below"})
         around = [other for other in below.values() if _count_tokens_beyond(span.tokens, other.tokens) == 0]
         if len(around) != 1 and node.module != "relocate":
-            self._findings.mend(UNLINKED, self._question.query_id)
+            self._findings.note_repair(UNLINKED_VALUE, self._question.query_id)
         source = around if len(around) == 1 else list(below.values()) if len(below) == 1 else []
         return span.model_copy(update={"links": tuple(other.id for other in source)})
 

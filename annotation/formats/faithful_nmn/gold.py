@@ -20,15 +20,15 @@ from foundation.messages import extract_message, field_error, say
 ANNOTATED = frozenset({"find", "filter", "with-relation", "project", "count"})
 SLACK = 0.005  # three decimals let a right edge pass 1; by up to 0.003 in the release
 
-AGAIN = "cell given again alike, the last is kept"
-AGAIN_OTHERWISE = "cell given again with something else, the last is kept"
-BARE = "box without a list around it"
-TWICE = "cell that gives a box twice, kept once"
+REPEATED_CELL = "cell given again alike, the last counts"
+CONFLICTING_CELL = "cell given again with something else, the last counts"
+BOX_WITHOUT_LIST = "box without a list around it"
+REPEATED_BOX = "cell that gives a box twice, kept once"
 COUNT_BOXES = "count cell that holds boxes, their number is taken"
 COUNT_BLANK = "count cell left blank though there are boxes below"
-NOT_BELOW = "box of a choosing step that equals none of the step below, kept as a new one"
-UNLIKE = "equal steps with different cells, those of the first are kept"
-FLAGGED = "program flagged with a reason, kept with the reason"
+UNMATCHED_BOX = "box of a choosing step that equals none of the step below, kept as a new one"
+CONFLICTING_STEPS = "equal steps with different cells, those of the first count"
+FLAGGED_PROGRAM = "program flagged with a reason, kept with the reason"
 
 Cells = Mapping[Cell, BoxRow]
 
@@ -39,7 +39,9 @@ def index_rows_by_cell(rows: list[BoxRow], findings: Findings) -> dict[Cell, Box
     for row in rows:
         before = cells.get(row.cell)
         if before is not None:
-            findings.mend(AGAIN if before.text == row.text else AGAIN_OTHERWISE, f"line {row.line}")
+            findings.note_repair(
+                REPEATED_CELL if before.text == row.text else CONFLICTING_CELL, f"line {row.line}"
+            )
         cells[row.cell] = row
     return cells
 
@@ -62,13 +64,13 @@ def parse_cell_content(row: BoxRow, findings: Findings) -> Content:
     except ValueError as error:
         raise field_error("annotation", "not JSON: %(problem)s", problem=extract_message(error)) from error
     if isinstance(value, dict):
-        findings.mend(BARE, f"line {row.line}")
+        findings.note_repair(BOX_WITHOUT_LIST, f"line {row.line}")
         value = [value]
     if isinstance(value, list):
         boxes = _parse_boxes(row, value, findings)
         if row.module != "count":
             return boxes
-        findings.mend(COUNT_BOXES, f"line {row.line}")
+        findings.note_repair(COUNT_BOXES, f"line {row.line}")
         return len(boxes)
     if row.module != "count" or not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise field_error("annotation", "expected a list of boxes, or for counts a number")
@@ -82,7 +84,7 @@ def _parse_boxes(row: BoxRow, values: list[Any], findings: Findings) -> tuple[tu
         if edges is not None:
             boxes.setdefault(edges, number)
     if any(value in values[:number] for number, value in enumerate(values)):
-        findings.mend(TWICE, f"line {row.line}")
+        findings.note_repair(REPEATED_BOX, f"line {row.line}")
     return tuple((number, edges) for edges, number in boxes.items())
 
 
@@ -129,7 +131,7 @@ def build_gold(program: Program, rows: list[BoxRow], findings: Findings) -> Docu
 def _build_problem(flag: str, rows: list[BoxRow], findings: Findings) -> Problem | None:
     if not flag:
         return None
-    findings.mend(FLAGGED, rows[0].identifier)
+    findings.note_repair(FLAGGED_PROGRAM, rows[0].identifier)
     return Problem(kind="other", note=flag)
 
 
@@ -143,7 +145,7 @@ def _find_source_step(program: Program, cells: Cells, index: int, findings: Find
             for image in (0, 1)
         ):
             row = cells.get(Cell(other, 0)) or cells[Cell(other, 1)]
-            findings.mend(UNLIKE, f"line {row.line}")
+            findings.note_repair(CONFLICTING_STEPS, f"line {row.line}")
     return given[0] if given else None
 
 
@@ -190,7 +192,7 @@ def _build_objects(
     for box in drawn[index]:
         equal = offered.get((box.image, box.box))
         if equal is None:
-            findings.mend(NOT_BELOW, f"line {cells[Cell(source, box.image)].line}")
+            findings.note_repair(UNMATCHED_BOX, f"line {cells[Cell(source, box.image)].line}")
             objects.append(box.model_copy(update={"reason": "as released: equals no box of the step below"}))
         else:
             objects.append(Chosen(id=box.id, ref=equal))
@@ -222,7 +224,7 @@ def _build_count_layer(
         below = _find_offering_steps(program, program.nodes[node].children[0])
         counted = any(box.image == image for child in below for box in drawn.get(child, ()))
         if row is not None and numbers[image] is None and counted:
-            findings.mend(COUNT_BLANK, f"line {row.line}")
+            findings.note_repair(COUNT_BLANK, f"line {row.line}")
     left, right = numbers
     if not isinstance(left, int) or not isinstance(right, int) or _is_run_per_image(program, node):
         return Layer()

@@ -27,8 +27,8 @@ WRONG = "1"
 
 LEFT_OUT_FLAGGED = "program flagged as incorrect, example left out"
 LEFT_OUT_ILL_TYPED = "program that does not fit together, example left out"
-WIDE = "row with more columns than the header"
-BLANK = "row that names no cell"
+EXTRA_COLUMNS = "row with more columns than the header"
+ROW_WITHOUT_CELL = "row that names no cell"
 
 
 def read_faithful_nmn(source: Source) -> Iterator[ItemRecord]:
@@ -86,9 +86,9 @@ def _group_rows(path: Path, findings: Findings) -> dict[str, list[BoxRow]]:
     grouped: dict[str, list[BoxRow]] = {}
     for row in read_box_rows(path, findings):
         if len(row.cells) > 6:
-            findings.mend(WIDE, f"line {row.line}")
+            findings.note_repair(EXTRA_COLUMNS, f"line {row.line}")
         if not row.identifier:
-            findings.mend(BLANK, f"line {row.line}")
+            findings.note_repair(ROW_WITHOUT_CELL, f"line {row.line}")
         try:
             parse_cell_content(row, findings)
         except ValueError as error:
@@ -168,12 +168,12 @@ def _is_consistent(
 
 def _parse_usable_program(rows: list[BoxRow], program: ProgramRow, findings: Findings) -> Program | None:
     if any(row.flag == WRONG for row in rows):
-        findings.mend(LEFT_OUT_FLAGGED, rows[0].identifier)
+        findings.note_repair(LEFT_OUT_FLAGGED, rows[0].identifier)
         return None
     try:
         return program.program()
     except ProgramError:
-        findings.mend(LEFT_OUT_ILL_TYPED, rows[0].identifier)
+        findings.note_repair(LEFT_OUT_ILL_TYPED, rows[0].identifier)
         return None
 
 

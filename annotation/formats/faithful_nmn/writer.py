@@ -146,7 +146,7 @@ def _build_row(number: str, record: ItemRecord, program: Program, cell: Cell, te
 
 
 def _number_examples(rows: list[tuple[int, int, list[str]]]) -> None:
-    """Number examples without a number, after the largest."""
+    """Give examples without a number the numbers after the largest."""
     numbers = [int(cells[1]) for _number, _new, cells in rows if cells[1].isdecimal()]
     following = max(numbers, default=-1) + 1
     given: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Read Label Studio tasks. Unknown data are kept for a round trip."""
+"""Read Label Studio tasks, with unknown data for a round trip."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ NAME = "label_studio"  # the part of `extra` for a lossless round trip
 OURS = "touchstone"  # the field that we add to tasks and annotations
 REASON = "drawn in Label Studio"
 
-ASIDE = "result other than a box or span, kept aside"
-RENAMED = "result whose id cannot be used or came before, renamed"
+OTHER_RESULT = "result other than a box or span, kept aside"
+RENAMED_ID = "result whose id cannot be used or came before, renamed"
 SECOND_GOLD = "second ground truth of a task, kept as a person's annotation"
 
 _ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
@@ -150,7 +150,7 @@ class _Reading:
             path = f"annotations[{number}]"
             first = annotation.ground_truth and gold is None
             if annotation.ground_truth and not first:
-                self._findings.mend(SECOND_GOLD, self._path)
+                self._findings.note_repair(SECOND_GOLD, self._path)
             key = "gold" if first else str(len(people))
             document = self._document(annotation, path, key)
             if first:
@@ -229,7 +229,7 @@ class _Reading:
                 elif result.get("type") in (*BOXES, *SPANS):
                     self._take(result, names, drawn, kept, path)
                 else:
-                    self._findings.mend(ASIDE, f"{self._path}: {result.get('type')}")
+                    self._findings.note_repair(OTHER_RESULT, f"{self._path}: {result.get('type')}")
                     kept["aside"].append(result)
             except (AttributeError, KeyError, IndexError, TypeError) as error:
                 raise field_error(
@@ -311,7 +311,7 @@ class _Reading:
     def _name(self, given: str, names: set[str]) -> str:
         name = given if _ID.fullmatch(given) else "r"
         if name != given or name in names:
-            self._findings.mend(RENAMED, self._path)
+            self._findings.note_repair(RENAMED_ID, self._path)
             name = next(
                 new for number in range(len(names) + 2) if (new := f"{name[:56]}.{number}") not in names
             )

@@ -21,9 +21,9 @@ from foundation.messages import field_error
 SLACK = 0.005  # of an image's size: how far rounding in a browser passes the edge
 BOXES, SPANS = ("rectanglelabels", "rectangle"), ("labels",)
 
-ROTATED = "rotated box, replaced by the upright one around it"
-UTF_16 = "offsets in UTF-16 units, counted again in code points"
-TRIMMED = "white space at the ends of a span, left out"
+ROTATED_BOX = "rotated box, replaced by the upright one around it"
+UTF_16_OFFSETS = "offsets in UTF-16 units, counted again in code points"
+TRIMMED_SPAN = "white space at the ends of a span, left out"
 
 
 class _Shape(BaseModel):
@@ -62,7 +62,7 @@ def parse_box_result(
     slack = SLACK
     if shape.rotation % 360:
         edges, slack = _find_upright_box(result, images[number]), 1.0
-        findings.mend(ROTATED, path)
+        findings.note_repair(ROTATED_BOX, path)
     fits = clip_box(edges, slack=slack, findings=findings, path=path)
     return None if fits is None else Box(id=name, image=number, box=fits)
 
@@ -122,7 +122,7 @@ def parse_span_result(
     if stretch.text is not None and not _is_same_text(passage[start:end], stretch.text):
         # Versions before 1.5 counted UTF-16 units as JavaScript does.
         start, end = _convert_to_code_points(passage, stretch)
-        findings.mend(UTF_16, path)
+        findings.note_repair(UTF_16_OFFSETS, path)
     if not 0 <= start < end <= len(passage):
         raise field_error(
             "value",
@@ -133,7 +133,7 @@ def parse_span_result(
         )
     first, last = trim_stretch(start, end, passage)
     if (first, last) != (start, end):
-        findings.mend(TRIMMED, path)
+        findings.note_repair(TRIMMED_SPAN, path)
     return build_span(name, first, last, passage, tokens)
 
 

@@ -43,7 +43,7 @@ from foundation.messages import say, value_error
 
 TYPES = "types.json"  # the layer and label of each type that we wrote, because types have letters only
 ATTRIBUTE_TYPES = "attributes.json"  # likewise question, its type and the answer, of attributes and notes
-APART = "span in several parts, replaced by the stretch around them"
+SPLIT_SPAN = "span in several parts, replaced by the stretch around them"
 GOLD, BY = "gold", "by-"
 Meanings = dict[str, tuple[str, ...]]  # what each name in our files stands for
 _MARK = re.compile(r"(T\S*)\t(\S+) ([\d; ]+)(?:\t(.*))?")
@@ -130,7 +130,7 @@ def _read_standoff(
                 answer = _parse_brat_answer(line.rstrip("\r\n"), attributes)
                 labelling.about += [answer] if answer else []
                 if not related and not answer:
-                    source.findings.mend(ATTRIBUTES, f"{path.name}:{number}")
+                    source.findings.note_repair(ATTRIBUTES, f"{path.name}:{number}")
                 continue
             layer, label = types.get(match[2], (ENTITIES, match[2]))
             try:
@@ -149,7 +149,7 @@ def _parse_brat_span(entry: Entry, match: re.Match[str], label: str, findings: F
     between = pairwise(parts)
     # brat cuts spans at line breaks; such parts are one span of ours.
     if any(entry.passage[before[1] : after[0]].strip() for before, after in between):
-        findings.mend(APART, where)
+        findings.note_repair(SPLIT_SPAN, where)
     quoted = match[4] if len(parts) == 1 else None
     return build_entry_span(entry, start, end, label, findings, quote=quoted, name=match[1])
 

@@ -27,7 +27,7 @@ SEVERAL_LABELS = "mark with several labels, one mark for each"
 RELATIONS = "relation, left out"
 ABOUT_A_MARK = "answer about a single mark, left out"
 ATTRIBUTES = "attribute, note or event of a mark, left out"
-KEPT = "field that is kept, but not shown to annotators"
+UNSHOWN_FIELD = "field that annotators do not see, kept for the export"
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ def make_entries(make: Callable[[], Iterable[Entry]]) -> Iterable[Entry]:
 def make_entries_or_refuse(
     source: Source, location: dict[str, Any], make: Callable[[], Iterable[Entry]]
 ) -> Iterator[Entry]:
-    """Yield the entries that a function makes, unless they are refused."""
+    """Yield the entries that a function makes, or note their refusal."""
     try:
         entries = list(make_entries(make))
     except (ValueError, BadFile) as error:

@@ -42,7 +42,7 @@ from foundation.errors import BadFile
 from foundation.imports.findings import Findings
 from foundation.messages import say, value_error
 
-DANGLING = "relation without both of its marks, left out"
+DANGLING_RELATION = "relation without both of its marks, left out"
 TO_POLYGON = "box or ellipse, replaced by a polygon"
 TO_BOX = "polygon or ellipse, replaced by the box around it"
 
@@ -127,7 +127,7 @@ def build_labelled_document(labelling: Labelling, task: LabelTask, findings: Fin
         objects[index].append(mark.model_copy(update=changed))
     for answer in labelling.about:
         if answer.mark not in names:
-            findings.mend(ABOUT_A_MARK, path)
+            findings.note_repair(ABOUT_A_MARK, path)
     for index, relation in _build_relations(labelling, task, names, findings, path):
         objects[index].append(
             relation.model_copy(update={"id": _free(relation.id, index, len(objects[index]), used)})
@@ -156,7 +156,7 @@ def _match_answers(
         question = _find_question(answer, layer)
         value = None if question is None else _convert_answer(question, answer)
         if question is None or value is None:
-            findings.mend(ABOUT_A_MARK, path)
+            findings.note_repair(ABOUT_A_MARK, path)
         else:
             answers[question.name] = (*answers.get(question.name, ()), value)
     return answers
@@ -194,14 +194,14 @@ def _build_relations(
     present: set[tuple[object, ...]] = set()
     for related in labelling.relations:
         if not any(layer.type == "relations" for layer in task.layers):
-            findings.mend(RELATIONS, path)
+            findings.note_repair(RELATIONS, path)
             continue
         index = _find_layer_index(task, related.layer, {"relations"})
         layer = task.layers[index - 1]
         label = related.label.strip() or (layer.names[0] if len(layer.names) == 1 else BARE_RELATION)
         first, second = (names.get(end) for end in related.ends)
         if not first or not second or first == second:
-            findings.mend(DANGLING, path)
+            findings.note_repair(DANGLING_RELATION, path)
             continue
         for ends in [(first, second), (second, first)][: 2 if related.both and layer.directed else 1]:
             relation = Relation(
@@ -218,11 +218,11 @@ def _convert_mark(mark: Box | Span, types: set[LayerType], findings: Findings, p
     if isinstance(mark, Span | KeyPoint) or find_mark_type(mark) in types:
         return mark
     if "polygons" in types:
-        findings.mend(TO_POLYGON, path)
+        findings.note_repair(TO_POLYGON, path)
         polygon = list_corners(mark) or list_box_corners(mark.box)
         return Polygon(**_collect_kept_fields(mark), polygon=tuple(polygon))
     if "boxes" in types:
-        findings.mend(TO_BOX, path)
+        findings.note_repair(TO_BOX, path)
         return Box(**_collect_kept_fields(mark), box=mark.box)
     return mark
 

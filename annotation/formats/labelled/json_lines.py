@@ -25,10 +25,10 @@ from annotation.formats.labelled.documents import (
 from annotation.formats.labelled.entries import (
     CLASS,
     ENTITIES,
-    KEPT,
     NO_LABEL,
     OBJECTS,
     RELATIONS,
+    UNSHOWN_FIELD,
     Entry,
     Labelling,
     build_entry_span,
@@ -48,8 +48,8 @@ from foundation.errors import BadFile
 from foundation.imports.text_files import open_text
 from foundation.messages import field_error, say
 
-UNDECIDED = "line that its annotator rejected or ignored, kept without its labels"
-ELSEWHERE = "evidence in a document that the item does not show, left out"
+UNDECIDED_LINE = "line that its annotator rejected or ignored, kept without its labels"
+EVIDENCE_ELSEWHERE = "evidence in a document that the item does not show, left out"
 PASSAGE_KEYS = ("text", "data")
 
 Line = dict[str, Any]
@@ -82,7 +82,7 @@ def _keep(source: Source, entry: Entry, line: Line, taken: set[str]) -> None:
     """Keep the fields that items have no place for, and say so."""
     rest = {name: value for name, value in line.items() if name not in taken and not name.startswith("_")}
     for name in rest:
-        source.findings.mend(KEPT, name)
+        source.findings.note_repair(UNSHOWN_FIELD, name)
     entry.extra = {"fields": rest} if rest else {}
 
 
@@ -122,7 +122,7 @@ def _read_doccano_entry(source: Source, line: Line) -> Entry:
             if isinstance(annotation, str):
                 gold.answers.append((CLASS, "choice", annotation))
             elif (isinstance(annotation, dict) and "bbox" in annotation) or picture:
-                source.findings.mend(OTHER_SHAPES, entry.external_id)
+                source.findings.note_repair(OTHER_SHAPES, entry.external_id)
             else:
                 start, end, label = (
                     (annotation["start_offset"], annotation["end_offset"], annotation["label"])
@@ -133,7 +133,7 @@ def _read_doccano_entry(source: Source, line: Line) -> Entry:
                     (ENTITIES, build_entry_span(entry, start, end, str(label), source.findings))
                 )
     if line.get("relations"):
-        source.findings.mend(RELATIONS, entry.external_id, len(line["relations"]))
+        source.findings.note_repair(RELATIONS, entry.external_id, len(line["relations"]))
     entry.labellings = (
         [gold]
         if given and (gold.marks or gold.answers or "entities" in given or line[given[0]] == [])
@@ -214,7 +214,7 @@ def _read_prodigy_entry(source: Source, line: Line) -> Entry:
     if isinstance(line.get("tokens"), list) and line["tokens"]:
         entry.tokens = tuple((token["start"], token["end"]) for token in line["tokens"])
     if line.get("answer", "accept") != "accept":
-        source.findings.mend(UNDECIDED, entry.external_id)
+        source.findings.note_repair(UNDECIDED_LINE, entry.external_id)
         return entry
     author = line.get("_annotator_id") or line.get("_session_id")
     labelling = Labelling(annotator=str(author) if author else None)
@@ -226,7 +226,7 @@ def _read_prodigy_entry(source: Source, line: Line) -> Entry:
     ):
         labelling.answers.append((CLASS, "choice", names.get(str(chosen), str(chosen))))
     if line.get("relations"):
-        source.findings.mend(RELATIONS, entry.external_id, len(line["relations"]))
+        source.findings.note_repair(RELATIONS, entry.external_id, len(line["relations"]))
     if {"spans", "accept", "label"} & line.keys():
         entry.labellings = [labelling]
     return entry
@@ -235,7 +235,7 @@ def _read_prodigy_entry(source: Source, line: Line) -> Entry:
 def _take_prodigy(source: Source, entry: Entry, labelling: Labelling, mark: Line) -> None:
     label = str(mark.get("label") or "")
     if not label:
-        source.findings.mend(NO_LABEL, entry.external_id)
+        source.findings.note_repair(NO_LABEL, entry.external_id)
     elif not entry.images:
         span = build_entry_span(
             entry, mark["start"], mark["end"], label, source.findings, quote=mark.get("text")
@@ -247,7 +247,7 @@ def _take_prodigy(source: Source, entry: Entry, labelling: Labelling, mark: Line
         polygon = build_polygon(corners, label, source.findings, entry.external_id)
         labelling.marks += [(OBJECTS, polygon)] if polygon else []
     elif mark.get("type", "rect") != "rect" or not {"x", "y", "width", "height"} <= mark.keys():
-        source.findings.mend(OTHER_SHAPES, entry.external_id)
+        source.findings.note_repair(OTHER_SHAPES, entry.external_id)
     else:
         edges = (mark["x"], mark["y"], mark["x"] + mark["width"], mark["y"] + mark["height"])
         box = build_box_from_pixels(edges, label, entry.images[0], source.findings, entry.external_id)
@@ -365,7 +365,7 @@ def _read_eraser_entry(texts: dict[str, Path], source: Source, line: Line) -> En
     for evidence in evidences:
         first, beyond = evidence["start_token"], evidence["end_token"]
         if str(evidence["docid"]) != document:
-            source.findings.mend(ELSEWHERE, entry.external_id)
+            source.findings.note_repair(EVIDENCE_ELSEWHERE, entry.external_id)
         elif not 0 <= first < beyond <= len(entry.tokens):
             text = "%(first)s to %(beyond)s is outside the document of %(number)s tokens"
             numbers = {"first": first, "beyond": beyond, "number": len(entry.tokens)}

@@ -67,14 +67,14 @@ from foundation.messages import field_error, prefix_field, say
 NAME, OURS = "label_studio", "touchstone"
 TEXTS = ("labels", "hypertextlabels")
 OUTLINED = ("polygonlabels", "ellipselabels", "keypointlabels")
-BARE = ("rectangle", "polygon", "ellipse", "keypoint")  # places whose labels stand in another result
+UNLABELLED_SHAPES = ("rectangle", "polygon", "ellipse", "keypoint")  # their labels stand in another result
 PLACES = {"start", "x", "points"}  # keys of a place; answers about a mark repeat that of the mark
 SHAPES = ("brushlabels", "brush", "vectorlabels", "vector", "bitmask", "bitmasklabels")
 POINT_SIZE = 0.5  # percent of the width: how large Label Studio draws a key point
 PICTURE = re.compile(r"\.(jpe?g|png|webp|gif|bmp)$", re.IGNORECASE)
 
 PREDICTION = "prediction of a model in Label Studio, left out"
-TURNED = "rotated box or ellipse, replaced by a polygon"
+ROTATED_SHAPE = "rotated box or ellipse, replaced by a polygon"
 OTHER_RESULT = "result of another type, left out"
 SECOND_GOLD = "second ground truth of a task, kept as a person's annotation"
 
@@ -103,12 +103,12 @@ def _read_task_entry(source: Source, value: Any, number: int) -> Iterable[Entry]
     task = Task.model_validate(value)
     entry = _build_entry(source, task, number)
     if (task.model_extra or {}).get("predictions"):
-        source.findings.mend(PREDICTION, entry.external_id)
+        source.findings.note_repair(PREDICTION, entry.external_id)
     golds = 0
     for index, annotation in enumerate(task.annotations):
         golds += annotation.ground_truth
         if annotation.ground_truth and golds > 1:
-            source.findings.mend(SECOND_GOLD, entry.external_id)
+            source.findings.note_repair(SECOND_GOLD, entry.external_id)
         labelling = Labelling()
         if not annotation.ground_truth or golds > 1:
             record = build_annotation_record(annotation, Document())
@@ -203,20 +203,24 @@ def _take(source: Source, entry: Entry, labelling: Labelling, annotation: TaskAn
     """Add the marks and answers of an annotation to a labelling."""
     for name, stored in (annotation.touchstone.get("layers") or {}).items():
         labelling.layers[name] = Layer.model_validate(stored)
-    labelled = {result.get("id") for result in annotation.result if (result.get("type") or "") not in BARE}
+    labelled = {
+        result.get("id")
+        for result in annotation.result
+        if (result.get("type") or "") not in UNLABELLED_SHAPES
+    }
     for number, result in enumerate(annotation.result):
         field = f"{path}.result[{number}]"
         kind = str(result.get("type"))
         try:
             value = result.get("value") or {}
-            if kind in BARE and result.get("id") in labelled:
+            if kind in UNLABELLED_SHAPES and result.get("id") in labelled:
                 continue  # a result with the labels of the same mark has its place, too
-            if kind in (*BOXES, *OUTLINED, *BARE, *TEXTS):
+            if kind in (*BOXES, *OUTLINED, *UNLABELLED_SHAPES, *TEXTS):
                 _take_mark(source, entry, labelling, result)
             elif kind == "relation":
                 labelling.relations.append(_read_relation(result))
             elif kind in SHAPES:
-                source.findings.mend(OTHER_SHAPES, f"{entry.external_id}: {kind}")
+                source.findings.note_repair(OTHER_SHAPES, f"{entry.external_id}: {kind}")
             else:
                 answers = _parse_answers(source, entry, kind, str(result.get("from_name")), value)
                 mark = result.get("parentID") or (result.get("id") if PLACES & value.keys() else None)
@@ -259,9 +263,9 @@ def _take_mark(source: Source, entry: Entry, labelling: Labelling, result: dict[
         tokens = tokenize_entry(entry)
         mark = parse_span_result(result, "m", entry.passage, tokens, findings, entry.external_id)
     if not labels:
-        findings.mend(NO_LABEL, entry.external_id)
+        findings.note_repair(NO_LABEL, entry.external_id)
     if len(labels) > 1:
-        findings.mend(SEVERAL_LABELS, entry.external_id)
+        findings.note_repair(SEVERAL_LABELS, entry.external_id)
     if mark is None:
         return
     suggested = (result.get(OURS) or {}).get("suggested")
@@ -288,7 +292,7 @@ def _parse_image_mark(
     if "radiusX" in value:
         return _parse_ellipse(source, entry, result, image)
     if is_turned and "height" in value:
-        findings.mend(TURNED, path)
+        findings.note_repair(ROTATED_SHAPE, path)
         return build_polygon(rotate_corners(result, entry.images[image]), "", findings, path, image=image)
     return build_point(value["x"] / 100, value["y"] / 100, "", image=image)
 
@@ -298,7 +302,7 @@ def _parse_ellipse(source: Source, entry: Entry, result: dict[str, Any], image: 
     x, y, across, down = (value[key] / 100 for key in ("x", "y", "radiusX", "radiusY"))
     edges = (x - across, y - down, x + across, y + down)
     if float(value.get("rotation") or 0) % 180:
-        findings.mend(TURNED, path)
+        findings.note_repair(ROTATED_SHAPE, path)
         shown = entry.images[image]
         width = result.get("original_width") or shown.width or 1
         height = result.get("original_height") or shown.height or 1
@@ -340,7 +344,7 @@ def _parse_answers(
         return [(name, "text", joined)] if joined else []
     if kind == "rating":
         return [(name, "rating", int(value["rating"]))]
-    source.findings.mend(OTHER_RESULT, f"{entry.external_id}: {kind}")
+    source.findings.note_repair(OTHER_RESULT, f"{entry.external_id}: {kind}")
     return []
 
 

@@ -95,7 +95,7 @@ def build_polygon(
     if len(given) > 3 and given[0] == given[-1]:
         given = given[:-1]  # files of some tools name the first corner again
     if len(given) < 3:
-        findings.mend(OTHER_SHAPES, path)
+        findings.note_repair(OTHER_SHAPES, path)
         return None
     across, down = zip(*given, strict=True)
     edges = (min(across), min(down), max(across), max(down))

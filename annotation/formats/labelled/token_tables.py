@@ -218,9 +218,9 @@ def _parse_features(source: Source, path: Path, lines: list[str]) -> list[_Featu
             layer = match[2].rsplit(".", 1)[-1]
             features += [_Feature(layer, match[1] == "SP" and index == label) for index in range(len(names))]
             if match[1] != "SP":
-                source.findings.mend(RELATIONS, f"{path.name}: {layer}")
+                source.findings.note_repair(RELATIONS, f"{path.name}: {layer}")
             elif len(names) > 1:
-                source.findings.mend(ATTRIBUTES, f"{path.name}: {layer}")
+                source.findings.note_repair(ATTRIBUTES, f"{path.name}: {layer}")
     return features
 
 

@@ -169,7 +169,7 @@ def _take_w3c(source: Source, entry: Entry, labelling: Labelling, annotation: di
     selectors = _list_selectors(annotation)
     before = len(labelling.marks)
     if not label:
-        source.findings.mend(NO_LABEL, where)
+        source.findings.note_repair(NO_LABEL, where)
     elif selectors == [{}]:
         labelling.answers.append((layer or CLASS, "choice", label))
     elif entry.images:
@@ -203,7 +203,7 @@ def _parse_fragment(source: Source, entry: Entry, label: str, fragment: str, whe
     match = re.fullmatch(r"xywh=(pixel:|percent:)?([-\d.eE,+]+)", fragment)
     numbers = [float(number) for number in match[2].split(",")] if match else []
     if match is None or len(numbers) != 4:
-        source.findings.mend(OTHER_SHAPES, where)
+        source.findings.note_repair(OTHER_SHAPES, where)
         return None
     x, y, width, height = numbers
     if match[1] == "percent:":
@@ -224,7 +224,7 @@ def _parse_svg(source: Source, entry: Entry, label: str, svg: str, where: str) -
         corners = [(x / width, y / height) for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
         return build_polygon(corners, label, source.findings, where)
     if not shape or not {"cx", "cy"} <= about.keys():
-        source.findings.mend(OTHER_SHAPES, where)
+        source.findings.note_repair(OTHER_SHAPES, where)
         return None
     x, y = float(about["cx"]), float(about["cy"])
     across, down = (float(about.get(name, about.get("r", "0"))) for name in ("rx", "ry"))

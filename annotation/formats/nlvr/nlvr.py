@@ -91,7 +91,7 @@ def _build_records(
             try:
                 image = images.find(name)
             except ValueError:
-                findings.mend(NOT_DRAWN, name)
+                findings.note_repair(NOT_DRAWN, name)
                 continue
             if (image.width, image.height) != (WIDTH, HEIGHT):
                 raise field_error(

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from accounts.models import User
-from accounts.policy import Act
+from accounts.policy_table import Act
 from annotation.actions.projects import set_member
 from annotation.actions.qualification import decide
 from annotation.models import Project, Role
@@ -14,7 +14,7 @@ from annotation.policies import check_own_role, list_roles, may
 from annotation.queries.bots import find_project
 from annotation.queries.members import find_membership
 from annotation.queries.records import find_user, list_people
-from jobs.commands.base import JobCommand, add_json, check_right, parse_slug
+from jobs.commands.base import BadUsage, JobCommand, add_json, check_right, parse_slug
 
 
 class Command(JobCommand):
@@ -41,7 +41,7 @@ class Command(JobCommand):
             self._list(project, as_json=options["json"])
             return
         if options["json"]:
-            raise CommandError("--json prints the list of members; leave out the person")
+            raise BadUsage("--json prints the list of members; leave out the person")
         user = find_user(options["user"])
         if user is None:
             raise CommandError(f"there is no user {options['user']!r}; invite them to the workspace first")

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from annotation.actions.labels import remove_label, rename_label
 from annotation.queries.bots import find_project
 from jobs.commands.base import JobCommand, check_right, parse_slug

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from accounts.models import User
-from accounts.policy import Act
+from accounts.policy_table import Act
 from annotation.actions.runs import start_backend_run, start_run
 from annotation.models import OutputRun, Project
 from annotation.parsed_items import parse_task

@@ -5,7 +5,7 @@ import gc
 from pathlib import Path
 from typing import Any
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from annotation.formats import registry
 from annotation.queries.bots import find_project
 from annotation.queries.export import write_items
@@ -38,5 +38,5 @@ class Command(JobCommand):
                 on_progress=lambda done, total: bar.at(done, total=total),
             )
         self.stdout.write(f"{options['out']}: {counts.items} items, {counts.gold} with gold")
-        if counts.findings.mended:
+        if counts.findings.repairs:
             self.stdout.write(f"the format cannot hold:\n{counts.findings}")

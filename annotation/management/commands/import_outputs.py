@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from annotation.actions.outputs import import_outputs
 from annotation.formats.outputs import read_outputs
 from annotation.queries.bots import find_project

@@ -7,12 +7,12 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.urls import reverse
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from annotation.bots import BEHAVIOURS
 from annotation.formats.jsonl import read_jsonl
 from annotation.formats.source import Source
 from annotation.queries.bots import find_project
-from annotation.simulation import Simulation, simulate
+from annotation.simulation_job import Simulation, simulate
 from jobs.commands.base import check_right, parse_count, parse_slug
 from jobs.commands.simulation import SimulationCommand, get_status
 from jobs.progress_bar import Bar

@@ -3,12 +3,10 @@
 import argparse
 from typing import Any
 
-from django.core.management.base import CommandError
-
 from accounts.actions.deletion import delete_account
 from accounts.queries.people import find_account_by_name
 from accounts.rights.accounts import check_administer
-from jobs.commands.base import JobCommand, read_actor_option
+from jobs.commands.base import BadUsage, JobCommand, read_actor_option
 
 
 class Command(JobCommand):
@@ -28,5 +26,5 @@ class Command(JobCommand):
         if by is not None and by != user:
             check_administer(by, user)
         if not options["yes"]:
-            raise CommandError(f"nothing was done; give --yes to delete {user.username} for good")
+            raise BadUsage(f"nothing was done; give --yes to delete {user.username} for good")
         self.stdout.write(f"Deleted. The remaining records name «{delete_account(user=user, by=by)}».")

@@ -9,10 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError
 from pydantic import ValidationError
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from annotation.actions.data import import_project
 from annotation.formats import registry
 from annotation.formats.images import ImageFolder
@@ -23,11 +22,18 @@ from annotation.parsed_items import get_kind, parse_task
 from foundation.imports.findings import Findings
 from foundation.imports.hub_datasets import HubDataset, fetch_dataset
 from foundation.imports.zip_files import is_zip
-from jobs.commands.base import JobCommand, add_workspace, parse_count, parse_slug, read_workspace_option
+from jobs.commands.base import (
+    BadUsage,
+    JobCommand,
+    add_workspace,
+    parse_count,
+    parse_slug,
+    read_workspace_option,
+)
 from jobs.progress_bar import Bar
 from predictions.actions.data import import_questions
+from predictions.import_repairs import label_of
 from predictions.imports import QUESTION_FORMATS as QUESTIONS
-from predictions.mendings import label_of
 
 ANNOTATION_OPTIONS = ("images", "programs", "nlvr2", "annotators", "purpose", "plain")
 
@@ -83,18 +89,14 @@ class Command(JobCommand):
             parts = {name: options[name] for name in ("subset", "split")}
             wanted = HubDataset(name=str(options["path"]), **parts)
         except ValidationError as error:
-            raise CommandError(
-                "--hub takes the name of a dataset, such as owner/name", returncode=2
-            ) from error
+            raise BadUsage("--hub takes the name of a dataset, such as owner/name") from error
         with tempfile.TemporaryDirectory() as folder:
             self._import(options | {"path": fetch_dataset(wanted, Path(folder) / options["path"].name)})
 
     def _import(self, options: dict[str, Any]) -> None:
         if options["format"] in QUESTIONS:
             if options_of_items := [name for name in ANNOTATION_OPTIONS if options[name] is not None]:
-                raise CommandError(
-                    f"--{options_of_items[0]} is for items to annotate, not for questions", returncode=2
-                )
+                raise BadUsage(f"--{options_of_items[0]} is for items to annotate, not for questions")
             self._import_questions(options)
         else:
             self._import_items(options)
@@ -117,7 +119,7 @@ class Command(JobCommand):
         findings.check()
         added = f"{report.added} questions would be added" if dry_run else f"{report.added} questions added"
         self.stdout.write(f"{name}: {added}, {report.unchanged} were there already")
-        self._tell_mendings(findings)
+        self._print_repairs(findings)
 
     def _import_items(self, options: dict[str, Any]) -> None:
         workspace, by = read_workspace_option(options, Act.ANNOTATION_MANAGE)
@@ -145,13 +147,13 @@ class Command(JobCommand):
         self.stdout.write(
             f"{done.with_gold} items with gold, {done.annotations} annotations, {done.images} images"
         )
-        self._tell_mendings(source.findings)
+        self._print_repairs(source.findings)
 
-    def _tell_mendings(self, findings: Findings) -> None:
-        if findings.mended:
-            self.stdout.write("mended or left out:")
-        for mending in findings.mended.values():
-            self.stdout.write(str(replace(mending, kind=label_of(mending.kind))))
+    def _print_repairs(self, findings: Findings) -> None:
+        if findings.repairs:
+            self.stdout.write("repaired or left out:")
+        for repair in findings.repairs.values():
+            self.stdout.write(str(replace(repair, kind=label_of(repair.kind))))
 
 
 def _build_bar(path: Path) -> Bar:

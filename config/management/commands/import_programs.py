@@ -6,7 +6,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from annotation.errors import NotFound
 from annotation.models import Project, SystemOutput
 from annotation.queries.bots import find_project
@@ -70,6 +70,8 @@ def _select_revisions(project: Project, names: list[str] | None) -> dict[str, st
     newest = dict(rows.annotate(newest=Max("pk")).order_by("newest").values_list("system", "revision"))
     for name in names or ():
         if name not in newest:
-            there = ", ".join(sorted(newest)) or "none yet"
-            raise NotFound(f"{project.slug!r} has no outputs of {name!r}; there is {there}")
+            others = (
+                f"; it has those of {', '.join(sorted(newest))}" if newest else ", nor of any other system"
+            )
+            raise NotFound(f"{project.slug!r} has no outputs of {name!r}{others}")
     return {name: newest[name] for name in sorted(newest) if names is None or name in names}

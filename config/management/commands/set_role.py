@@ -5,7 +5,7 @@ from typing import Any
 
 from accounts.actions import workspaces
 from accounts.models import Role
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.queries.people import find_account_by_name
 from jobs.commands.base import JobCommand, add_workspace, read_workspace_option
 

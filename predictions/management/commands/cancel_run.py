@@ -12,7 +12,7 @@ from predictions.queries.predictions import count_progress, list_running_runs
 
 class Command(JobCommand):
     help = (
-        "Stop a run of predict: workers end with the slice they are at, and what is there already is kept. "
+        "Stop a run of predict: workers end with the slice they are at, and stored predictions remain. "
         "Call predict again to go on."
     )
 

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from foundation.imports.findings import Findings
-from jobs.commands.base import JobCommand, parse_system_name
+from jobs.commands.base import JobCommand, add_json, parse_system_name
 from predictions.actions.predictions import import_predictions
 from predictions.formats.predictions import read_predictions
+from predictions.import_repairs import label_of
 from predictions.management.dataset_option import add_dataset, read_dataset_option
-from predictions.mendings import label_of
 
 
 class Command(JobCommand):
@@ -26,6 +26,7 @@ class Command(JobCommand):
             action="store_true",
             help="refuse a fact that is not [title, index], instead of warning",
         )
+        add_json(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         dataset, by = read_dataset_option(options)
@@ -34,8 +35,20 @@ class Command(JobCommand):
         run, report = import_predictions(
             file=file, dataset=dataset, system=options["system"], findings=findings, by=by
         )
-        self.stdout.write(f"{run}: {report.added} predictions added, {report.unchanged} were there already")
-        for mending in findings.mended.values():
-            self.stderr.write(f"warning: {mending.count} {label_of(mending.kind)}")
-            if mending.kind == "malformed_facts":
-                self.stderr.write("".join(f"  {example}\n" for example in mending.examples), ending="")
+        assert run is not None  # it is not a preview
+        if options["json"]:
+            row = {
+                "id": str(run.pk),
+                "dataset": dataset.name,
+                "system": run.system.name,
+                "revision": run.revision,
+            }
+            self.write_json({**row, "added": report.added, "unchanged": report.unchanged})
+        else:
+            self.stdout.write(
+                f"{run}: {report.added} predictions added, {report.unchanged} were there already"
+            )
+        for repair in findings.repairs.values():
+            self.stderr.write(f"warning: {repair.count} {label_of(repair.kind)}")
+            if repair.kind == "malformed_facts":
+                self.stderr.write("".join(f"  {example}\n" for example in repair.examples), ending="")

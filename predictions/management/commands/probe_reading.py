@@ -9,7 +9,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from django.core.management.base import CommandError
 from pydantic import ValidationError
 
 from accounts.models import User
@@ -21,7 +20,7 @@ from analysis.io.errors import InputError, find_first_problem
 from analysis.io.whole_files import replace_file
 from foundation.errors import BadFile, NotFound, RunFailed
 from foundation.imports.whole_files import require_folder
-from jobs.commands.base import JobCommand, parse_count, parse_system_name
+from jobs.commands.base import BadUsage, JobCommand, parse_count, parse_system_name
 from jobs.model_servers.gateway import find_served_system
 from jobs.progress import Job, wait
 from jobs.progress_bar import Bar
@@ -193,7 +192,7 @@ def _parse_saliency(method: str, options: dict[str, Any]) -> SaliencyOptions | N
     try:
         return SaliencyOptions.model_validate(values)
     except ValidationError as error:
-        raise CommandError(f"--integration-steps: {find_first_problem(error)[1]}", returncode=2) from error
+        raise BadUsage(f"--integration-steps: {find_first_problem(error)[1]}") from error
 
 
 def _complete_probe(

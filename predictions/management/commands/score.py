@@ -57,7 +57,7 @@ class Command(JobCommand):
         try:
             scores = [_compute_scores(run, options["slice"], by) for run in runs]
         except KeyboardInterrupt:
-            self.stderr.write("Stopped. Answers that are there already are kept; run score again to go on.")
+            self.stderr.write("Stopped. Stored answers remain; run score again to go on.")
             sys.exit(130)
         document = build_scores_document(score.run for score in scores)
         if options["json"]:

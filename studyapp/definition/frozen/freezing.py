@@ -198,7 +198,7 @@ class FrozenStudy(Growing):
         return next((row for row in self.attention if row.id == item_id), None)
 
     def condition(self, name: str) -> FrozenCondition:
-        """Raises KeyError for a condition of another study."""
+        """Return a condition; raise KeyError for one of another study."""
         return self._find_row(self.conditions, "name", name)
 
     def conditions_of(self, group: str) -> list[FrozenCondition]:
@@ -310,6 +310,6 @@ def _translate_instructions(instructions: Instructions, words: Translation) -> I
 
 
 def hash_canonical(frozen: dict[str, Any]) -> str:
-    """SHA-256, in hex, of the JSON with sorted keys, no white space, UTF-8."""
+    """Return the SHA-256, in hex, of the JSON with sorted keys in UTF-8."""
     text = json.dumps(frozen, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()

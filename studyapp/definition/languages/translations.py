@@ -101,7 +101,7 @@ def fill_translation(
     """Return a translation, completed with texts of templates and scales.
 
     Args:
-        translation: The translation as written; its own texts are kept.
+        translation: The translation as written, which keeps its own texts.
         language: Code of its language.
         parts: The questions of each of `PARTS`; a part that is left out has none.
     """

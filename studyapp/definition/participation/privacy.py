@@ -21,8 +21,8 @@ class Privacy(FrozenModel):
     )
     retain_until: date | None = Field(
         default=None,
-        description="last day on which personal data are kept, such as `2027-12-31`; if left out, they are "
-        "kept until somebody removes them",
+        description="last day on which the site keeps personal data, such as `2027-12-31`; if left out, it "
+        "keeps them until somebody removes them",
     )
     at_retention: Literal["anonymise", "delete"] = Field(
         default="anonymise", description="what happens on the day after"

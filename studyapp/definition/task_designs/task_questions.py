@@ -27,7 +27,7 @@ ANSWER = "answer"
 LEARNING_PAGES = (PREDICTION, ANSWER)
 # The field of a prediction; stored are `predicted_answer` or `predicted_correct`, and `cannot_tell`.
 PREDICTED, CANNOT_TELL = "predicted_choice", "cannot_tell"
-# The field of the final page by which an answer is kept, taken or replaced; only the answer is stored.
+# The field of the final page by which people keep, take over or replace an answer; only the answer is stored.
 CHOICE = "final_choice"
 MINE, SYSTEM, OTHER = "mine", "system", "other"
 LONGEST = 200  # characters of an own answer

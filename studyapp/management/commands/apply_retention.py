@@ -3,10 +3,9 @@
 import argparse
 from typing import Any
 
-from django.core.management.base import CommandError
 from django.utils import timezone
 
-from jobs.commands.base import JobCommand, read_actor_option
+from jobs.commands.base import BadUsage, JobCommand, read_actor_option
 from studyapp.actions.privacy import apply_retention
 from studyapp.queries.participants.privacy import find_overdue_versions
 
@@ -21,7 +20,7 @@ class Command(JobCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if read_actor_option(options) is not None:
-            raise CommandError("--as: retention ends in every study of the site; run this without --as")
+            raise BadUsage("--as: retention ends in every study of the site; run this without --as")
         today = timezone.now().date()
         if options["dry_run"]:
             counts: dict[str, int] = {}

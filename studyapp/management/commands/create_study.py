@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from jobs.commands.base import JobCommand, add_workspace, read_workspace_option
 from studyapp.actions.studies import create_study
 from studyapp.definition.definition_file import load_definition

@@ -4,11 +4,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError
-
 from accounts.actions.audit import record_export
-from accounts.policy import Act
-from jobs.commands.base import JobCommand, check_right, parse_slug
+from accounts.policy_table import Act
+from jobs.commands.base import BadUsage, JobCommand, check_right, parse_slug
 from studyapp.exports.bundle import write_bundle
 from studyapp.exports.writers import FORMATS
 from studyapp.models import Mode
@@ -44,7 +42,7 @@ class Command(JobCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["psych_ds"] and options["format"] != "csv":
-            raise CommandError("--psych-ds needs tables in CSV: leave --format out")
+            raise BadUsage("--psych-ds needs tables in CSV: leave --format out")
         study = find_study(options["slug"])
         by = check_right(options, Act.STUDY_RESULTS, study)
         kind = "public" if options["public"] else "internal"

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from accounts.actions.audit import record_reading
-from accounts.policy import Act
+from accounts.policy_table import Act
 from foundation.pages.spreadsheet import write_csv
 from jobs.commands.base import JobCommand, check_right, parse_slug
 from studyapp.exports.payments import ID_COLUMNS, build_external_id_rows

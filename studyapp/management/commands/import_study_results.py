@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from analysis.io.errors import InputError
 from analysis.io.schuff2020_release import read_release
 from jobs.commands.base import JobCommand, add_workspace, parse_slug, read_workspace_option

@@ -8,9 +8,10 @@ from typing import Any
 from django.core.management.base import CommandError
 from pydantic import ValidationError
 
-from accounts.policy import Act
+from accounts.policy_table import Act
+from analysis.io.errors import describe_os_error
 from foundation.errors import BadFile
-from jobs.commands.base import JobCommand, add_json, check_right, parse_slug
+from jobs.commands.base import BadUsage, JobCommand, add_json, check_right, parse_slug
 from studyapp.actions.payments import store_order
 from studyapp.definition.participation.payments import SENT_AWAY, PaymentOrder, read_amounts
 from studyapp.models import Study
@@ -114,7 +115,7 @@ def _build_order(options: dict[str, Any]) -> PaymentOrder:
         try:
             amounts = read_amounts(path.read_bytes(), str(path))
         except OSError as error:
-            raise BadFile(path, f"cannot be read: {error.strerror}") from error
+            raise BadFile(path, describe_os_error(error)) from error
     try:
         return PaymentOrder(
             approve=options["approve"],
@@ -127,7 +128,7 @@ def _build_order(options: dict[str, Any]) -> PaymentOrder:
     except ValidationError as error:
         first = error.errors()[0]
         name = "--" + str(first["loc"][0]).replace("_", "-")
-        raise CommandError(f"{name}: {first['msg']}, not {first['input']!r}") from error
+        raise BadUsage(f"{name}: {first['msg']}, not {first['input']!r}") from error
 
 
 def _has_acts(order: PaymentOrder) -> bool:

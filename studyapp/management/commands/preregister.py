@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from analysis.planning.registration_forms import FORMS
 from jobs.commands.base import JobCommand, check_right, parse_slug
 from studyapp.exports.registration import build_draft_preregistration, build_preregistration

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from jobs.commands.base import JobCommand, check_right, parse_slug
 from studyapp.actions.privacy import anonymise_participant, delete_participant
 from studyapp.queries.participants.privacy import find_participant

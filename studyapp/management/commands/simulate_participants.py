@@ -14,9 +14,9 @@ from django.core.management.base import CommandError
 from django.urls import reverse
 
 from accounts.models import User
-from accounts.policy import Act
+from accounts.policy_table import Act
 from analysis.participants.exclusion_rules import MinTime
-from jobs.commands.base import check_right, parse_slug
+from jobs.commands.base import BadUsage, check_right, parse_slug
 from jobs.commands.simulation import SimulationCommand, get_status
 from jobs.progress_bar import Bar
 from modelserver.wire.errors import UnusableSystem
@@ -33,7 +33,7 @@ from studyapp.simulation.language_model import LLM, Respondent, open_respondent,
 from studyapp.simulation.planted_effects import Effect, Planted, check_effects, parse_effect
 from studyapp.simulation.study_plan import StudyPlan
 from studyapp.simulation.walk import run_bots
-from studyapp.simulations import estimate_usage, make_crowd
+from studyapp.simulation_job import estimate_usage, make_crowd
 
 
 class Command(SimulationCommand):
@@ -82,9 +82,9 @@ class Command(SimulationCommand):
         )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
+        _check_options(options)
         study = find_study(options["slug"])
         by = check_right(options, Act.STUDY_EDIT, study)
-        _check_options(options)
         if options["rehearse"]:
             study = start_rehearsal(study=study, by=by)
         if options["model"]:
@@ -225,13 +225,13 @@ def _check_options(options: Mapping[str, Any]) -> None:
     """Refuse options that do not go together."""
     by_model = LLM in options["behaviour"]
     if by_model and len(options["behaviour"]) > 1:
-        raise CommandError(f"--behaviour: {LLM} goes with no other behaviour")
+        raise BadUsage(f"--behaviour: {LLM} goes with no other behaviour")
     if by_model != bool(options["model"]):
-        raise CommandError(f"--behaviour {LLM} and --model SYSTEM.yaml go together")
+        raise BadUsage(f"--behaviour {LLM} and --model SYSTEM.yaml go together")
     if by_model and (options["effect"] or any(options["spread"])):
-        raise CommandError("--effect and --spread plant nothing in a language model")
+        raise BadUsage("--effect and --spread plant nothing in a language model")
     if not by_model and (options["dry_run"] or options["remember"]):
-        raise CommandError(f"--dry-run and --remember are for --behaviour {LLM}")
+        raise BadUsage(f"--dry-run and --remember are for --behaviour {LLM}")
 
 
 def _format_money(model: Respondent, usage: Usage) -> str:
@@ -250,7 +250,7 @@ def _build_planted_effects(
         return None
     effects = dict(given)
     if len(effects) < len(given):
-        raise CommandError("--effect: give all effects of a condition at once, NAME=NUMBER,NAME=NUMBER")
+        raise BadUsage("--effect: give all effects of a condition at once, NAME=NUMBER,NAME=NUMBER")
     version = find_latest_version(study)
     assert version is not None  # there is a plan
     try:

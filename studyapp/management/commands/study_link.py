@@ -4,13 +4,12 @@ import argparse
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandError
 from django.db import transaction
 from django.urls import reverse
 from pydantic import ValidationError
 
-from accounts.policy import Act
-from jobs.commands.base import JobCommand, add_json, check_right, parse_count, parse_slug
+from accounts.policy_table import Act
+from jobs.commands.base import BadUsage, JobCommand, add_json, check_right, parse_count, parse_slug
 from studyapp.actions.links import create_link
 from studyapp.definition.participation.recruitment import OUTCOMES, PLATFORMS, Recruitment
 from studyapp.models import EntryLink, Mode
@@ -30,7 +29,7 @@ class Command(JobCommand):
             "--mode",
             choices=Mode.values,
             default=Mode.LIVE,
-            help="pilot and bot are kept apart from live participants",
+            help="pilot participants and bots do not count as live participants",
         )
         parser.add_argument("--quota", type=parse_count, metavar="N", help="maximum number of participants")
         parser.add_argument(
@@ -100,7 +99,7 @@ def _build_recruitment(options: dict[str, Any]) -> Recruitment | None:
     """Return the platform of the link; None if it is the study's."""
     if options["platform"] is None:
         if options["code"] or options["back"] or options["signed_urls"]:
-            raise CommandError("--code, --back and --signed-urls need --platform")
+            raise BadUsage("--code, --back and --signed-urls need --platform")
         return None
     outcomes: dict[str, dict[str, str]] = {}
     for field, pairs in (("code", options["code"]), ("url", options["back"])):
@@ -112,7 +111,7 @@ def _build_recruitment(options: dict[str, Any]) -> Recruitment | None:
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         field = " ".join(str(part) for part in problem["loc"])
-        raise CommandError(f"{field}: {problem['msg']}".removeprefix(": ")) from error
+        raise BadUsage(f"{field}: {problem['msg']}".removeprefix(": ")) from error
 
 
 def _parse_pair(text: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ Decided = Mapping[tuple[int, str], bool]  # by key of the question and digest of
 
 
 def hash_answer(answer: str) -> str:
-    """SHA-256, in hex, of an answer as it stands."""
+    """Return the SHA-256, in hex, of an answer as it stands."""
     return hashlib.sha256(answer.encode()).hexdigest()
 
 

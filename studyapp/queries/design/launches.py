@@ -169,7 +169,7 @@ def build_checklist(study: Study, seen: Preview | None = None) -> list[CheckStat
 
 
 def _build_waiting_check(name: str) -> CheckState:
-    return CheckState(name, "waiting", translate_text(say("This is checked once nothing is refused.")))
+    return CheckState(name, "waiting", translate_text(say("The site checks this once no error is left.")))
 
 
 def _describe_judgements(plan: Design) -> Message:
@@ -218,8 +218,8 @@ def _describe_passed_check(name: str, definition: StudyDefinition) -> Message:
 
 def _describe_retention(day: date | None) -> Message:
     if day is None:
-        return say("Personal data are kept until somebody removes them.")
-    return say("Personal data are kept until %(day)s.", day=str(day))
+        return say("The site keeps personal data until somebody removes them.")
+    return say("The site keeps personal data until %(day)s.", day=str(day))
 
 
 def _describe_admission(definition: StudyDefinition) -> Message:

@@ -1,4 +1,4 @@
-"""Flags of participants, from what is kept with every page.
+"""Flags of participants, from what every page stores.
 
 See `studyapp.definition.participation.suspicion_flags`.
 """

@@ -8,7 +8,7 @@ from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
-from accounts.policy import Act
+from accounts.policy_table import Act
 from foundation.database.days import EpochSeconds
 from studyapp.models import Condition, EntryLink, JudgedAnswer, Mode, Participant, Report, Study
 from studyapp.queries.design.correctness import find_later_decisions, find_waiting_answers

@@ -224,13 +224,13 @@ def read_surveys(participants: Sequence[int]) -> dict[int, list[Row]]:
 
 
 def read_events(participants: Sequence[int]) -> dict[int, list[Row]]:
-    """Events by participant key, oldest first."""
+    """Return events by participant key, oldest first."""
     rows = Event.objects.filter(participant__in=participants).order_by("pk")
     return _group_by_participant(rows.values("participant_id", "at", "kind", "data"))
 
 
 def read_staff_events(study: Study) -> Iterator[Row]:
-    """Events of the study that are no participant's, oldest first."""
+    """Return events of the study without a participant, oldest first."""
     rows = Event.objects.filter(study=study, participant__isnull=True).order_by("pk")
     for row in rows.values("at", "kind", "data").iterator():
         yield dict(row)

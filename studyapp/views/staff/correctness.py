@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rights.access import require, require_existing, require_somewhere, require_user
 from foundation.errors import BadFile
 from foundation.translated_messages import show_errors, translate_error

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import Role
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rights.access import require_existing, require_user
 from studyapp.actions import shares as actions
 from studyapp.models import Study

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.actions.audit import record_reading
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rights.access import require_existing, require_user
 from foundation.errors import TouchstoneError
 from foundation.pages.spreadsheet import write_csv

@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from foundation.pages.whole_numbers import parse_whole_number
 from studyapp.downloads import ResponsesOptions
 from studyapp.exports.responses import (

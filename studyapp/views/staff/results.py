@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.actions.audit import record_export
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rights.access import NOT_THERE, require_existing, require_user
 from analysis.report.page import SORTING_HASH
 from foundation.errors import TouchstoneError

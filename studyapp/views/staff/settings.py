@@ -6,14 +6,14 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rights.access import require_user
 from foundation.translated_messages import translate_error
 from studyapp.actions.links import create_link
 from studyapp.errors import StudyRefused
 from studyapp.models import Study
 from studyapp.queries.participants.recruitment import list_links_with_counts
-from studyapp.simulations import SimulationOptions
+from studyapp.simulation_job import SimulationOptions
 from studyapp.views.access import study_page
 from studyapp.views.staff.results import start_job
 from studyapp.web.forms.participants import BEHAVIOUR_LABELS, BotsForm, LinkForm

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.models import User, Workspace
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rights.access import require, require_existing, require_user
 from foundation.errors import NoBroker
 from foundation.pages.tables import Table

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rights.access import require_user
 from accounts.rights.current_workspace import find_chosen_workspace
 from foundation.errors import TouchstoneError

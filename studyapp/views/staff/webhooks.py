@@ -1,6 +1,6 @@
 """Pages of a study's webhooks."""
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from jobs.views.webhooks import WebhookPages
 from studyapp.actions.webhooks import add_webhook, end_webhook
 from studyapp.models import StudyDelivery, WebhookEvent

@@ -8,7 +8,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rights.access import require_user
 from foundation.errors import TouchstoneError
 from foundation.translated_messages import show_errors, translate_error

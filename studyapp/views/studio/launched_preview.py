@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_safe
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from studyapp.models import Study
 from studyapp.queries.studies import find_latest_version, load_translated_study
 from studyapp.views.access import study_page

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_http_methods
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from foundation.pages.paragraphs import paragraphs
 from studyapp.definition.frozen.freezing import FrozenStudy
 from studyapp.definition.participation.recruitment import OUTCOMES, Arrival, Outcome, WayBack

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rights.access import NOT_THERE, require_user
 from analysis.planning.registration_forms import FORMS
 from foundation.errors import TouchstoneError
@@ -29,7 +29,7 @@ from studyapp.queries.design.launches import CheckState, build_checklist
 from studyapp.queries.running.overview import has_live_link
 from studyapp.queries.studies import find_latest_version
 from studyapp.rules.states import ForbiddenTransition
-from studyapp.simulations import SimulationOptions
+from studyapp.simulation_job import SimulationOptions
 from studyapp.studio import starts
 from studyapp.studio.drafts import Problem, parse_draft
 from studyapp.studio.files import read_draft
@@ -185,7 +185,7 @@ def _review(
 
 
 def _check(state: CheckState, decision: DecisionForm | None) -> dict[str, Any]:
-    """Return a line of the checklist with the step that mends it."""
+    """Return a line of the checklist with the step that corrects it."""
     problem = Problem(state.location, state.message)
     step = step_of(problem) if state.state == "refused" else None
     form = decision if decision and decision.check == state.name else None

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import Workspace
-from accounts.policy import Act
+from accounts.policy_table import Act
 from accounts.rights.access import require_user
 from foundation.errors import TouchstoneError
 from foundation.messages import say

@@ -27,8 +27,8 @@ STATE_LABELS = {
     "withdrawn": _("Withdrawn"),
 }
 _ALL = ("", _("All"))
-_WHETHER = [_ALL, ("yes", _("Yes")), ("no", _("No"))]
-_IS = {"yes": True, "no": False}
+_YES_OR_NO = [_ALL, ("yes", _("Yes")), ("no", _("No"))]
+_TRUTH_VALUES = {"yes": True, "no": False}
 
 
 class PeopleForm(forms.Form):
@@ -43,7 +43,7 @@ class PeopleForm(forms.Form):
         required=False,
         choices=[_ALL, ("any", _("Any flag")), *FLAG_LABELS.items()],
     )
-    excluded = forms.ChoiceField(label=_("Excluded by hand"), required=False, choices=_WHETHER)
+    excluded = forms.ChoiceField(label=_("Excluded by hand"), required=False, choices=_YES_OR_NO)
 
     def __init__(self, data: Any, *, study: Study) -> None:
         super().__init__(data)
@@ -63,7 +63,7 @@ class PeopleForm(forms.Form):
         names = ("state", "group", "mode", "link", "flag")
         return PeopleFilter(
             **{name: given[name] for name in names if given.get(name)},
-            excluded=_IS.get(given.get("excluded", "")),
+            excluded=_TRUTH_VALUES.get(given.get("excluded", "")),
         )
 
 
@@ -79,8 +79,8 @@ class ResponsesForm(forms.Form):
     )
     item = forms.ChoiceField(label=_("Item"), required=False)
     participant = forms.CharField(label=_("Participant"), required=False, max_length=40)
-    answered = forms.ChoiceField(label=_("Submitted"), required=False, choices=_WHETHER)
-    excluded = forms.ChoiceField(label=_("Excluded"), required=False, choices=_WHETHER)
+    answered = forms.ChoiceField(label=_("Submitted"), required=False, choices=_YES_OR_NO)
+    excluded = forms.ChoiceField(label=_("Excluded"), required=False, choices=_YES_OR_NO)
     flag = forms.ChoiceField(
         label=_("Flag"),
         required=False,
@@ -109,8 +109,8 @@ class ResponsesForm(forms.Form):
         return ResponseFilter(
             people=PeopleFilter(**people),
             **own,
-            answered=_IS.get(given.get("answered", "")),
-            excluded=_IS.get(given.get("excluded", "")),
+            answered=_TRUTH_VALUES.get(given.get("answered", "")),
+            excluded=_TRUTH_VALUES.get(given.get("excluded", "")),
         )
 
 

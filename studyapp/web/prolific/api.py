@@ -26,7 +26,7 @@ from foundation.messages import say
 from studyapp.errors import StudyappError
 
 TIMEOUT = httpx.Timeout(30.0, connect=10.0)
-TRIES = 8  # of a request that is refused with 429
+TRIES = 8  # of a request that Prolific answers with 429
 MOST_WAIT = 120  # seconds between two tries
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from accounts.actions.requests import KEPT
+from accounts.actions.requests import ANSWER_RETENTION
 from accounts.actions.workspaces import end_role, give_role
 from accounts.models import AnsweredRequest, Invitation, Role, User, Workspace
 from accounts.tasks import purge_logins
@@ -65,6 +65,6 @@ def test_responses_are_forgotten_after_a_day(owner: Client) -> None:
     row = AnsweredRequest.objects.get()
     purge_logins()
     assert AnsweredRequest.objects.exists()
-    AnsweredRequest.objects.update(created_at=row.created_at - KEPT)
+    AnsweredRequest.objects.update(created_at=row.created_at - ANSWER_RETENTION)
     purge_logins()
     assert not AnsweredRequest.objects.exists()

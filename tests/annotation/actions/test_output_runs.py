@@ -119,7 +119,7 @@ def test_an_image_that_is_gone_is_told(server, eager, tmp_path, settings) -> Non
     ImageFile.objects.filter(name="right.png").update(path="aa/gone.png")
     with pytest.raises(CommandError, match="every item failed"):
         executed(project, "--wait")
-    assert OutputFailure.objects.get().message == "images: right.png: No such file or directory"
+    assert OutputFailure.objects.get().message == "images: right.png: there is no such file"
 
 
 def test_a_second_time_computes_nothing(server, eager) -> None:

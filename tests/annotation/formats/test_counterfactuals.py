@@ -1,4 +1,4 @@
-"""Counterfactual instances become items and are checked and mended.
+"""Counterfactual instances become items and are checked and repaired.
 
 Then they are written again.
 """
@@ -109,7 +109,7 @@ def test_an_insertion_stands_in_its_article(inserted: Instance):
     assert settled(record, gold) == inserted.model_copy(update={"verdict": "valid"})
 
 
-def test_parts_are_mended(swapped: Instance, inserted: Instance):
+def test_parts_are_repaired(swapped: Instance, inserted: Instance):
     record = build_item(swapped)
     mended = settled(record, marked(record, B, "Who", "is"))
     assert mended.verdict == "repaired"
@@ -133,7 +133,7 @@ def test_the_change_is_worded_anew(swapped: Instance, inserted: Instance):
     assert reworded.counterfactual.context[0][1] == ["Ann is old. ", "So.", f"{name} did."]
 
 
-def test_the_answer_is_mended(swapped: Instance):
+def test_the_answer_is_repaired(swapped: Instance):
     record = build_item(swapped)
     assert settled(record, marked(record, D, "Ann")).counterfactual.answer == "Ann"
     assert settled(record, marked(record, D, note="Bob")).counterfactual.answer == "Bob"

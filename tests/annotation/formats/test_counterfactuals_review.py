@@ -1,4 +1,4 @@
-"""People check and mend counterfactual instances.
+"""People check and correct counterfactual instances.
 
 They come from a file of drafts and go into a file of the checked ones.
 """

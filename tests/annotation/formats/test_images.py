@@ -62,7 +62,7 @@ def test_what_is_no_image_is_refused(tmp_path: Path, content: bytes, message: st
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path):
-    with pytest.raises(BadFile, match="No such file"):
+    with pytest.raises(BadFile, match="there is no such file"):
         read_image_size(tmp_path / "a.png")
     with pytest.raises(BadFile, match="directory"):
         read_image_size(tmp_path)

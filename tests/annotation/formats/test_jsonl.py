@@ -142,7 +142,7 @@ def test_files_without_items_are_refused(tmp_path: Path):
     (tmp_path / "empty.jsonl").write_text("\n")
     with pytest.raises(BadFile, match="holds no items"):
         list(read_jsonl(Source(tmp_path / "empty.jsonl")))
-    with pytest.raises(BadFile, match="No such file"):
+    with pytest.raises(BadFile, match="there is no such file"):
         list(read_jsonl(Source(tmp_path / "none.jsonl")))
     (tmp_path / "latin.jsonl").write_bytes('{"external_id": "é"}'.encode("latin-1"))
     with pytest.raises(BadFile, match=r"latin\.jsonl:1: "):
@@ -176,4 +176,4 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path):
         return most
 
     peak(10)  # what is loaded once
-    assert peak(2000) < 1.5 * peak(500) + 200_000  # the ids are kept
+    assert peak(2000) < 1.5 * peak(500) + 200_000  # the reader keeps the ids

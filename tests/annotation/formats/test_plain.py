@@ -9,7 +9,7 @@ import pytest
 
 from annotation.content.labels import read_label_task
 from annotation.content.schemas import ItemRecord, Kind
-from annotation.formats.plain import KEPT, read_plain
+from annotation.formats.plain import UNSHOWN_FIELD, read_plain
 from annotation.formats.source import Source
 from foundation.errors import BadFile
 from foundation.imports.findings import Findings
@@ -48,7 +48,7 @@ def test_a_table_is_read_by_the_names_of_its_columns(tmp_path: Path) -> None:
     first, second = items(tmp_path, "\ufeff" + table, "items.csv", findings=findings or Findings())
     assert first.passage == "Two\nlines, and a comma"
     assert second.extra == {}
-    assert (findings.count(KEPT), findings.mended[KEPT].examples) == (1, ["source"])
+    assert (findings.count(UNSHOWN_FIELD), findings.repairs[UNSHOWN_FIELD].examples) == (1, ["source"])
 
 
 def test_images_are_items_of_their_own(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from annotation.errors import Conflict
 from annotation.formats import registry
 from annotation.formats.jsonl import read_jsonl
 from annotation.formats.source import Source
-from annotation.formats.uploads import LEFT_OUT
+from annotation.formats.uploads import UNREAD_FILE
 from annotation.models import Annotation, AuditEvent, Gold, ImageFile, Item, ItemImport, Project, Role
 from annotation.queries.export import read_item_records
 from foundation import errors
@@ -112,7 +112,7 @@ def test_a_preview_lists_every_refusal_with_file_line_and_field(project: Project
         "dev.jsonl:1: sentence: must be text; found 5",
         "dev.jsonl:3: identifier: is missing; add it",
     ]
-    assert preview.result["mended"][0]["kind"] == "item without a program, left out"
+    assert preview.result["repairs"][0]["kind"] == "item without a program, left out"
     with pytest.raises(errors.Conflict, match="Correct it and upload it again"):
         apply_preview(preview=preview, by=user)
     job = upload(project, user, lines(broken), "dev.jsonl")
@@ -353,7 +353,7 @@ def test_a_format_of_several_files_is_read_from_a_zip_file(user: User) -> None:
     files = {"a/one.txt": b"Ada won.", "a/one.ann": b"T1\tPER 0 3\tAda\n", "a/notes.pdf": b""}
     preview = upload(project, user, zipped(files), "texts.zip", format="brat", dry_run=True)
     assert (preview.result["added"], preview.result["with_gold"]) == (1, 1), preview.result
-    assert [mending["kind"] for mending in preview.result["mended"]] == [LEFT_OUT]
+    assert [repair["kind"] for repair in preview.result["repairs"]] == [UNREAD_FILE]
     files["a/one.ann"] = b"T1\tPER 0 3\tAda\nT2 PER\n"
     job = upload(project, user, zipped(files), "texts.zip", format="brat")
     assert job.error == (

@@ -121,7 +121,7 @@ def test_a_place_that_is_lost_is_410_and_says_that_the_work_is_kept() -> None:
     assignments.assign_next_annotation(member=make_member(annotation.project))
     answer = post(client, annotation, "operations", sent(operation(1, 3, put=[box("b")])))
     assert answer.status_code == 410
-    assert "kept" in answer.json()["detail"]
+    assert "remains saved" in answer.json()["detail"]
 
 
 def test_comments_are_added_and_resolved() -> None:

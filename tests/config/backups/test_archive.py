@@ -1,6 +1,6 @@
 """Archives are whole and for their owner alone.
 
-A damaged one is refused before anything is restored.
+The site refuses a damaged one before it restores anything.
 """
 
 import io

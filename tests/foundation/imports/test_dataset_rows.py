@@ -160,7 +160,7 @@ def test_texts_of_a_saved_dataset_are_items_to_annotate(tmp_path: Path):
     first, second = read_plain(Source(folder, kind="spans", task=program, findings=findings))
     assert (first.external_id, first.passage, first.extra) == ("a", "Text 0.", {"fields": {"label": "neg"}})
     assert second.extra == {"fields": {"label": "pos", "note": "x"}}
-    assert findings.mended["column of bytes, left out"].count == 2
+    assert findings.repairs["column of bytes, left out"].count == 2
 
 
 def test_images_in_a_dataset_are_refused_in_words(tmp_path: Path):

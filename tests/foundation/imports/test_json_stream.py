@@ -100,7 +100,7 @@ def test_what_is_not_utf_8_is_told(tmp_path: Path):
 
 
 def test_a_missing_file_is_told(tmp_path: Path):
-    with pytest.raises(BadFile, match=r"nothing\.json: No such file"):
+    with pytest.raises(BadFile, match=r"nothing\.json: there is no such file"):
         list(read_values(tmp_path / "nothing.json"))
 
 

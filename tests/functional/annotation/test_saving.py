@@ -264,7 +264,8 @@ def test_a_lost_place_closes_the_work_and_says_so(editor: Editor, page: Page):
     page.route(
         "**/operations/",
         lambda route: route.fulfill(
-            status=410, json={"detail": "The reservation ended; what you did is kept."}
+            status=410,
+            json={"detail": "The reservation ended; what you did is kept."},  # words: allow - test data
         ),
     )
     drag(page, 0, (0.1, 0.1), (0.3, 0.3))

@@ -1,6 +1,7 @@
 """Labels lie inside the image, and apart if there is room."""
 
 import random
+from itertools import combinations
 
 import pytest
 
@@ -36,6 +37,18 @@ def test_labels_of_crowded_boxes_do_not_collide():
     boxes = [Rectangle(rng.randrange(900), rng.randrange(650), 80, 80) for _ in range(25)]
     labels = place_labels(boxes, [(72, 44)] * 25, IMAGE, gap=12)
     assert not any(label.overlap(other) for label in labels for other in labels if label is not other)
+
+
+def test_labels_of_boxes_that_fill_the_image_do_not_collide():
+    rng = random.Random(1)
+    for count in range(2, 37):
+        boxes = [
+            Rectangle(rng.randrange(80), rng.randrange(60), rng.randrange(850, 920), rng.randrange(640, 690))
+            for _ in range(count)
+        ]
+        labels = place_labels(boxes, [(72, 44)] * count, IMAGE, gap=12)
+        assert not any(one.overlap(other) for one, other in combinations(labels, 2))
+        assert all(Rectangle(0, 0, *IMAGE).overlap(label) == 72 * 44 for label in labels)
 
 
 def test_without_a_free_place_the_label_that_covers_least_is_taken():

@@ -1,6 +1,6 @@
 """Refusals are raised or listed up to a bound.
 
-Mendings are counted with examples.
+Repairs are counted with examples.
 """
 
 import json
@@ -61,9 +61,9 @@ def test_left_out_questions_are_counted_with_examples(tmp_path: Path) -> None:
     path = lines(tmp_path / "a.json", {"data": [{"title": "T", "paragraphs": [paragraph]}]})
     findings = Findings(collect=True, roots=[path.parent])
     assert list(read_quoref(path, findings=findings)) == []
-    assert findings.mended["unanswered"].count == 9
-    assert findings.mended["unanswered"].examples == [f"q{number}" for number in range(MOST_EXAMPLES)]
-    assert findings.mended["several_answers"].examples == ["p"]
+    assert findings.repairs["unanswered"].count == 9
+    assert findings.repairs["unanswered"].examples == [f"q{number}" for number in range(MOST_EXAMPLES)]
+    assert findings.repairs["several_answers"].examples == ["p"]
 
 
 def test_every_wrong_field_of_squad_is_listed(tmp_path: Path) -> None:

@@ -63,10 +63,10 @@ def test_the_rest_of_the_file_is_read_and_each_is_reported_with_its_line(tmp_pat
     file = read_predictions(path, findings)
     assert file.content.sp["a"] == [("T", 0), ("malformed fact 1: ('T',)", 0)]
     assert findings.refused_count == 0
-    (mending,) = findings.mended.values()
-    assert (mending.kind, mending.count) == ("malformed_facts", 5)
-    assert mending.examples[:2] == ["p.json:3: sp.a[1]", "p.json:4: sp.b[0]"]
-    assert len(mending.examples) == MOST_EXAMPLES
+    (repair,) = findings.repairs.values()
+    assert (repair.kind, repair.count) == ("malformed_facts", 5)
+    assert repair.examples[:2] == ["p.json:3: sp.a[1]", "p.json:4: sp.b[0]"]
+    assert len(repair.examples) == MOST_EXAMPLES
     with pytest.raises(BadFile, match=r"p\.json:3: sp\.a\[1\]\[1\]: is missing"):
         read_predictions(path, strict=True)
 

@@ -46,7 +46,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, changes: dict[str, Any], message
 
 
 def test_no_file_no_json_and_no_question(tmp_path: Path):
-    with pytest.raises(BadFile, match="No such file"):
+    with pytest.raises(BadFile, match="there is no such file"):
         list(read_squad(tmp_path / "none"))
     (tmp_path / "a").write_text("[", encoding="utf-8")
     with pytest.raises(BadFile, match="not JSON"):

@@ -257,7 +257,7 @@ def test_predictions_from_a_file(researcher: Client) -> None:
     page = researcher.post(address, {"file": file, "system": "mine"}, follow=True)
     assert not PredictionRun.objects.exists()
     [preview] = Job.objects.all()
-    kinds = {mending["kind"]: mending["count"] for mending in preview.result["mended"]}
+    kinds = {repair["kind"]: repair["count"] for repair in preview.result["repairs"]}
     assert kinds == {
         "without_prediction": 1, "without_fact_list": 1, "stray_predicted_facts": 1, "unknown_ids": 1,
     }  # fmt: skip
@@ -280,8 +280,8 @@ def test_malformed_facts_are_counted_or_refused(researcher: Client) -> None:
         assert ("Import now" in page) is not bool(strict)
         assert ("they score as in the official script" in page) is not bool(strict)
     lax, strictly = Job.objects.order_by("pk")
-    assert [entry["count"] for entry in lax.result["mended"] if entry["kind"] == "malformed_facts"] == [1]
-    assert lax.result["mended"][0]["examples"] == ["answers.json:1: sp.q1[0]"]
+    assert [entry["count"] for entry in lax.result["repairs"] if entry["kind"] == "malformed_facts"] == [1]
+    assert lax.result["repairs"][0]["examples"] == ["answers.json:1: sp.q1[0]"]
     assert [(entry["line"], entry["field"]) for entry in strictly.result["refused"]] == [(1, "sp.q1[0][1]")]
 
 

@@ -8,7 +8,9 @@ from scripts.pages.commands import PAGE, build_page
 
 
 def test_the_page_is_the_generated_one():
-    assert PAGE.read_text("utf-8") == build_page(), "write it again: python -m scripts.pages.commands"
+    assert PAGE.read_text("utf-8") == build_page(), (
+        "write it again: .venv/bin/python -m scripts.pages.commands"
+    )
 
 
 def test_it_names_the_commands_of_every_program():
@@ -24,7 +26,7 @@ def test_it_names_the_commands_of_every_program():
 def test_it_lists_commands_by_their_json():
     (with_json,) = re.findall(r"These commands have it: (.+)\.\n", build_page())
     assert {"`agreement`", "`interim`", "`list`"} <= set(with_json.split(", "))
-    (always_json,) = re.findall(r"These always print JSON: (.+)\.\n", build_page())
+    (always_json,) = re.findall(r"These always print JSON, and accept `--json` too: (.+)\.\n", build_page())
     assert {"`alignment`", "`evaluate`", "`search`", "`visual-evaluate`"} <= set(always_json.split(", "))
     assert not set(with_json.split(", ")) & set(always_json.split(", "))
     assert "`predict`" not in (*with_json.split(", "), *always_json.split(", "))

@@ -41,7 +41,7 @@ def answer(participant: Participant, certainty: int, *, seconds: float, hidden: 
 
 
 def assert_same(study: Study) -> None:
-    """Compare what is kept with what all answers say, and pages with exports."""
+    """Compare stored counts with all answers, and pages with exports."""
     people = Participant.objects.filter(version__study=study).order_by("pk")
     stored = list(people.values_list(*conduct.COLUMNS))
     conduct.recount(people)

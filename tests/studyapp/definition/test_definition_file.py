@@ -15,7 +15,7 @@ def test_the_file_is_named(tmp_path):
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(DefinitionError, match=r"none\.yaml: No such file"):
+    with pytest.raises(DefinitionError, match=r"none\.yaml: there is no such file"):
         load_definition(tmp_path / "none.yaml")
     with pytest.raises(DefinitionError, match="Is a directory"):
         load_definition(tmp_path)

@@ -313,13 +313,14 @@ def test_a_dry_run_sends_nothing(file: Path, server: FakeOpenAI):
         ("--behaviour llm=0.5,honest=0.5 --model FILE", "goes with no other behaviour"),
         ("--behaviour llm --model FILE --spread 0.1,0", "plant nothing in a language model"),
         ("--dry-run", "are for --behaviour llm"),
-        ("--behaviour llm --model absent.yaml", "--model: absent.yaml: cannot be read"),
+        ("--behaviour llm --model absent.yaml", "--model: absent.yaml: there is no such file"),
     ],
 )
 def test_options_that_do_not_fit(options: str, message: str, file: Path):
     arguments = options.replace("FILE", str(file)).split()
-    with pytest.raises(CommandError, match=re.escape(message)):
+    with pytest.raises(CommandError, match=re.escape(message)) as caught:
         call_command("simulate_participants", make_study().slug, "-n", "1", *arguments)
+    assert caught.value.returncode == (1 if "absent" in options else 2)
 
 
 @pytest.mark.django_db

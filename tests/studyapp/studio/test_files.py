@@ -19,7 +19,7 @@ from studyapp.studio.edits import set_value
 from studyapp.studio.files import read_draft
 from studyapp.studio.forms import KnownNames, build_form
 from studyapp.studio.steps import STEPS
-from studyapp.studio.texts import DOES, INSTRUCTIONS, TITLE_FOR_PARTICIPANTS
+from studyapp.studio.texts import INSTRUCTIONS, TASK_SENTENCES, TITLE_FOR_PARTICIPANTS
 from tests.paths import EXAMPLES
 
 EVERYTHING = EXAMPLES / "everything.yaml"
@@ -116,7 +116,7 @@ def test_what_is_no_draft_is_told_by_line_and_field(text, complaint):
 
 
 def test_whatever_comes_in_is_shown(everything):
-    """A wrong value anywhere: it is refused, or every step can show it."""
+    """The studio refuses a wrong value anywhere, or every step can show it."""
     parts = list(places(everything))
     taken = 0
     for number, (location, _value) in enumerate(parts[:: max(1, len(parts) // 25)]):
@@ -152,7 +152,7 @@ def test_the_texts_of_a_new_study_follow_the_task():
     assert changed["consent"] == advice["consent"].replace("[Say", "Ask Ada. [Say")
     back = fit_draft(changed | {"task": {"kind": "verification"}}, changed)
     assert (back["instructions"], back["consent"]) == (verification["instructions"], verification["consent"])
-    assert DOES.keys() == INSTRUCTIONS.keys() == TEMPLATES_OF.keys()
+    assert TASK_SENTENCES.keys() == INSTRUCTIONS.keys() == TEMPLATES_OF.keys()
 
 
 @pytest.mark.parametrize("name", starts.STARTS)

@@ -591,7 +591,7 @@ def test_pages_ask_no_more_of_the_database_for_a_larger_dataset(staff):
         start(staff, large, slug=f"of{questions:05}")
         pages = [f"step/{step.name}/" for step in STEPS]
         for address in (*pages, "review/", "items/", "items/?q=director", "preview/items/"):
-            page(staff, f"/staff/studio/of{questions:05}/{address}")  # what is kept between requests
+            page(staff, f"/staff/studio/of{questions:05}/{address}")  # fills the caches between requests
             with CaptureQueriesContext(connection) as queries:
                 html = page(staff, f"/staff/studio/of{questions:05}/{address}")
             query_counts.setdefault(address, []).append(len(queries))

@@ -85,7 +85,9 @@ def test_it_reads_pages_and_programs():
 def test_every_text_is_translated(path, german):
     texts = texts_of_program(path) if path.suffix == ".py" else texts_of_page(path)
     untranslated = [text for text in texts if not (german.get(text) or german.get((text, 0)))]
-    assert untranslated == [], "add them to locale/de and run: python manage.py compilemessages --locale de"
+    assert untranslated == [], (
+        "add them to locale/de and run: .venv/bin/python manage.py compilemessages --locale de"
+    )
 
 
 def test_every_reason_of_a_missing_estimate_is_translated(german):

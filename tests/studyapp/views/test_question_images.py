@@ -1,6 +1,6 @@
 """Images in questions are shown on the page, and to nobody else.
 
-They are refused if the site lacks them.
+The import refuses questions whose images the site lacks.
 """
 
 import hashlib

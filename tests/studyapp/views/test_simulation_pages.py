@@ -1,6 +1,6 @@
 """Tests of the pages of simulations: blocks, predictions and clocks.
 
-They cover answers after predictions, and what is kept back, too.
+They cover answers after predictions, and what pages keep back, too.
 """
 
 import re

@@ -46,9 +46,9 @@ from foundation.messages import field_error, value_error
 Row = dict[str, Any]
 
 NAME = "coco"
-SEEN = 2  # COCO's number of a key point that is in sight
-OUTLINES = "outline of an object, left out; its box is kept"
-PARTS = "outline in several parts, one polygon for each"
+VISIBLE = 2  # COCO's number of a key point that is in sight
+OUTLINES = "outline of an object, left out; its box remains"
+SPLIT_OUTLINE = "outline in several parts, one polygon for each"
 CROWDS = "region of a crowd, kept as an ordinary box"
 
 
@@ -145,7 +145,7 @@ def _build_entry(
             text = "%(at)s.category_id: there is no category %(category_id)r"
             raise value_error(text, at=at, category_id=object_.category_id)
         if object_.iscrowd:
-            source.findings.mend(CROWDS, at)
+            source.findings.note_repair(CROWDS, at)
         category, before = categories[object_.category_id], len(gold.marks)
         _take(source, entry, gold, object_, category, at)
         for index in range(before, len(gold.marks) if object_.attributes else before):
@@ -202,12 +202,12 @@ def _take(
             polygon = build_polygon(corners, category.name, source.findings, at, name=name)
             gold.marks += [(OBJECTS, polygon)] if polygon else []
         if len(parts) > 1:
-            source.findings.mend(PARTS, at)
+            source.findings.note_repair(SPLIT_OUTLINE, at)
         return
     if object_.segmentation:
-        source.findings.mend(OUTLINES, at)
+        source.findings.note_repair(OUTLINES, at)
     if object_.bbox is None:
-        source.findings.mend(OTHER_SHAPES, at)
+        source.findings.note_repair(OTHER_SHAPES, at)
         return
     x, y, across, down = object_.bbox
     box = build_box_from_pixels(
@@ -320,7 +320,7 @@ def _build_keypoints(record: ItemRecord, layer: LabelLayer, image: int, shown: d
     flat: list[float] = []
     for name in layer.names:
         x, y = shown[name].point if name in shown else (0.0, 0.0)
-        flat += [*_round_values((x * width, y * height)), SEEN if name in shown else 0]
+        flat += [*_round_values((x * width, y * height)), VISIBLE if name in shown else 0]
     xs, ys = zip(
         *((point.point[0] * width, point.point[1] * height) for point in shown.values()), strict=True
     )

@@ -46,8 +46,13 @@ from foundation.messages import field_error, say
 
 CVAT_SHAPES = ("box", "polygon", "ellipse", "points")
 # CVAT's kinds of attributes that our questions are, and the questions that those of others are.
-INPUTS = {"choice": "radio", "choices": "select", "rating": "number", "text": "text"}
-ASKED: dict[str, LayerType] = {"radio": "choice", "select": "choice", "number": "rating", "text": "text"}
+INPUT_TYPES = {"choice": "radio", "choices": "select", "rating": "number", "text": "text"}
+LAYER_TYPES: dict[str, LayerType] = {
+    "radio": "choice",
+    "select": "choice",
+    "number": "rating",
+    "text": "text",
+}
 RATINGS = {str(number) for number in range(21)}
 
 
@@ -98,7 +103,7 @@ def _read_cvat_entry(
         if child.tag == "tag":
             gold.answers.append((CLASS, "choice", child.get("label", "")))
         elif child.tag not in CVAT_SHAPES or float(child.get("rotation") or 0):
-            source.findings.mend(OTHER_SHAPES, where)
+            source.findings.note_repair(OTHER_SHAPES, where)
         else:
             for name_of_layer, mark in _parse_cvat_marks(source, entry.images[0], child, where):
                 own = mark.model_copy(update={"id": f"c{len(gold.marks)}"})
@@ -114,7 +119,7 @@ def _parse_cvat_attributes(
     """Yield the attributes of a mark as answers; an empty one is none."""
     for attribute in element.iter("attribute"):
         name, value = attribute.get("name", ""), (attribute.text or "").strip()
-        kind = ASKED.get(inputs.get((mark.label, name), ""))
+        kind = LAYER_TYPES.get(inputs.get((mark.label, name), ""))
         # A value that no question can hold must not keep the file from becoming a project.
         if (kind == "rating" and value not in RATINGS) or (kind == "choice" and len(value) > 60):
             kind = None
@@ -204,7 +209,7 @@ def _add_cvat_question(parent: ElementTree.Element, question: Question) -> None:
     numbers = [str(question.lowest), str(question.highest), "1"]
     values = {"rating": numbers, "text": [""]}.get(question.type, list(question.names))
     declared = add_element(parent, "attribute")
-    about = {"name": question.name, "mutable": False, "input_type": INPUTS[question.type]}
+    about = {"name": question.name, "mutable": False, "input_type": INPUT_TYPES[question.type]}
     for name, value in (about | {"default_value": "", "values": "\n".join(values)}).items():
         add_element(declared, name, value)
 

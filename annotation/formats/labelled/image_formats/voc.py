@@ -56,10 +56,10 @@ def _read_voc_entry(source: Source, path: Path) -> list[Entry]:
         where = f"{path.name}: object {number}"
         bounds = object_.find("bndbox")
         if bounds is None:
-            source.findings.mend(OTHER_SHAPES, where)
+            source.findings.note_repair(OTHER_SHAPES, where)
             continue
         if object_.find("part") is not None:
-            source.findings.mend(ATTRIBUTES, where)
+            source.findings.note_repair(ATTRIBUTES, where)
         # VOC counts pixels from 1, and its last pixel is inside the box.
         left, top = _parse_number(bounds, "xmin") - 1, _parse_number(bounds, "ymin") - 1
         edges = (left, top, _parse_number(bounds, "xmax"), _parse_number(bounds, "ymax"))

@@ -26,8 +26,8 @@ from foundation.imports.text_files import read_text
 from foundation.messages import field_error, say, value_error
 
 PICTURES = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp"}
-NAMES = ("data.yaml", "data.yml", "dataset.yaml", "classes.txt", "obj.names", "predefined_classes.txt")
-LISTS = ("images.txt", "train.txt", "val.txt", "valid.txt", "test.txt")
+NAME_FILES = ("data.yaml", "data.yml", "dataset.yaml", "classes.txt", "obj.names", "predefined_classes.txt")
+IMAGE_LISTS = ("images.txt", "train.txt", "val.txt", "valid.txt", "test.txt")
 NO_LABELS = "image without a file of labels, which comes without gold"
 
 
@@ -42,14 +42,16 @@ def read_yolo(source: Source) -> Iterator[Entry]:
         raise BadFile(source.path, say(text))
     files = [file for file in sorted(source.path.rglob("*")) if file.is_file()]
     names = _read_class_names(source.path, files)
-    listed = [line.strip() for file in files if file.name in LISTS for line in read_text(file).splitlines()]
+    listed = [
+        line.strip() for file in files if file.name in IMAGE_LISTS for line in read_text(file).splitlines()
+    ]
     pictures = [file.relative_to(source.path).as_posix() for file in files if file.suffix.lower() in PICTURES]
     images = {Path(name).stem: name for name in (*listed, *pictures) if name}
     labels = {
         file.stem: file
         for file in files
         if file.suffix.lower() == ".txt"
-        and file.name not in (*LISTS, *NAMES)
+        and file.name not in (*IMAGE_LISTS, *NAME_FILES)
         and file.name.lower() != "readme.txt"
     }
     for stem in sorted(images.keys() | labels.keys()):
@@ -58,7 +60,7 @@ def read_yolo(source: Source) -> Iterator[Entry]:
 
 
 def _read_class_names(folder: Path, files: list[Path]) -> list[str]:
-    for name in NAMES:
+    for name in NAME_FILES:
         for file in (path for path in files if path.name == name):
             if file.suffix in (".names", ".txt"):
                 return [line.strip() for line in read_text(file).splitlines() if line.strip()]
@@ -84,7 +86,7 @@ def _read_yolo_entry(
         [LabelLayer.model_validate({"type": "boxes", "name": OBJECTS, "labels": names})] if names else []
     )
     if labels is None:
-        source.findings.mend(NO_LABELS, image)
+        source.findings.note_repair(NO_LABELS, image)
         return [entry]
     gold = Labelling()
     for number, line in enumerate(read_text(labels).splitlines(), start=1):
@@ -113,7 +115,7 @@ def _parse_yolo_mark(source: Source, cells: list[float], label: str, where: str)
     if len(cells) > 5 and len(cells) % 2 == 0:
         return build_polygon(zip(cells[::2], cells[1::2], strict=True), label, source.findings, where)
     if len(cells) > 5:
-        source.findings.mend(OTHER_SHAPES, where)
+        source.findings.note_repair(OTHER_SHAPES, where)
         return None
     x, y, width, height = cells[:4]
     edges = (x - width / 2, y - height / 2, x + width / 2, y + height / 2)

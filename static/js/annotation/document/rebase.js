@@ -1,6 +1,6 @@
 /**
  * Bringing one's unsaved operations together with what somebody else (or another tab) has saved meanwhile.
- * Changes of different objects merge automatically; for the others a person chooses, and both are kept until then.
+ * Changes of different objects merge automatically; for the others a person chooses, and both stay until then.
  *
  * @typedef {import("./types.js").Document} Document
  * @typedef {import("./types.js").Operation} Operation

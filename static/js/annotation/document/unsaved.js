@@ -41,7 +41,7 @@ export function createUnsavedStore(annotation) {
       }
     },
 
-    /** All that is kept for this annotation, oldest first. @returns {Operation[]} */
+    /** All unsaved operations of this annotation, oldest first. @returns {Operation[]} */
     takeUp() {
       const operations = [];
       try {

@@ -134,7 +134,7 @@ export async function askProblem(store, announce) {
       createElement(
         "p",
         {},
-        gettext("You can submit the item with this report. Your marked objects are kept."),
+        gettext("You can submit the item with this report. Your marked objects remain."),
       ),
       createElement(
         "fieldset",

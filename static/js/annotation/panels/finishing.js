@@ -93,7 +93,7 @@ export function createFinishing(store, root, acts, site, queue, announce, getKey
       if (!(await queue.flush()))
         return say(
           gettext(
-            "Not submitted: some changes are not saved yet. They are kept in this browser. Try again when you are online.",
+            "Not submitted: some changes are not saved yet. This browser keeps them. Try again when you are online.",
           ),
         );
       if (await askToCheckAgain()) return;
@@ -131,7 +131,7 @@ export function createFinishing(store, root, acts, site, queue, announce, getKey
   async function giveBack() {
     await runUnlessBusy(async () => {
       if (!(await queue.flush())) return say(gettext("Not released: some changes are not saved yet."));
-      leave(await site.release(), gettext("Item released. Your annotation is kept."));
+      leave(await site.release(), gettext("Item released. Your annotation remains saved."));
     });
   }
 

@@ -25,8 +25,8 @@ export function createMerge(store) {
           "p",
           {},
           ngettext(
-            "%(count)s conflict with another tab or person. Both versions are kept until you choose.",
-            "%(count)s conflicts with another tab or person. Both versions are kept until you choose.",
+            "%(count)s conflict with another tab or person. This page keeps both versions until you choose.",
+            "%(count)s conflicts with another tab or person. This page keeps both versions until you choose.",
             conflicts.length,
           ),
         ),

@@ -9,7 +9,7 @@ const PARTS = ["program", "details"];
 
 /**
  * @param {HTMLElement} grid holds the parts
- * @param {string} user whose choice is kept
+ * @param {string} user who chooses
  */
 export function createPanels(grid, user) {
   const key = `touchstone-folded-panels-${user}`;

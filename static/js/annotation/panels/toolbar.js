@@ -25,7 +25,7 @@ const NEW = {
  * @param {any} view of boxes or spans
  * @param {{showHelp: () => void, getKeyFor: (name: string) => string}} keys
  * @param {ReturnType<typeof import("../page/site.js").createSite>} site @param {(text: string) => void} announce
- * @param {ReturnType<typeof import("./panels.js").createPanels>} panels @param {string} user whose choices are kept
+ * @param {ReturnType<typeof import("./panels.js").createPanels>} panels @param {string} user who chooses
  */
 export function createToolbar(store, root, acts, view, keys, site, announce, panels, user) {
   let noted = false;

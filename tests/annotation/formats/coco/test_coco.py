@@ -208,7 +208,7 @@ def test_sizes_must_be_those_that_are_shown(tmp_path: Path):
         read(tmp_path, others(outline(7)), images=folder)
 
 
-def test_boxes_at_the_edge_are_mended(tmp_path: Path):
+def test_boxes_at_the_edge_are_repaired(tmp_path: Path):
     findings = Findings()
     (item,) = read(
         tmp_path, others(outline(1, bbox=[-0.5, 0, 10, 50.2]), outline(2, bbox=[1, 1, 0, 4])), findings
@@ -256,5 +256,5 @@ def test_what_is_no_json_is_told_with_its_line(tmp_path: Path):
     (tmp_path / "in.json").write_text('{"images":\n[}')
     with pytest.raises(BadFile, match=r"in\.json:2: not JSON"):
         list(read_coco(Source(tmp_path / "in.json")))
-    with pytest.raises(BadFile, match="No such file"):
+    with pytest.raises(BadFile, match="there is no such file"):
         list(read_coco(Source(tmp_path / "none.json")))

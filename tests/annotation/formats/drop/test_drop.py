@@ -123,8 +123,8 @@ def test_two_events_in_one_list_are_told_apart(tmp_path: Path):
     assert item.program == "date-compare[earlier](find-date(find[Ayu]), find-date(find[Bo]))"
     assert [quotes(item, node)[0][:3] for node in (2, 4)] == ["Ayu", "Bo "]
     assert [quotes(item, node) for node in (1, 3)] == [["49"], ["May"]]
-    assert findings.count(module_outputs.TOLD_APART) == 4
-    assert findings.count(module_outputs.UNLINKED) == 1  # May is not in Bo's event
+    assert findings.count(module_outputs.JOINT_SPAN_RESOLVED) == 4
+    assert findings.count(module_outputs.UNLINKED_VALUE) == 1  # May is not in Bo's event
 
 
 def test_what_cannot_be_told_apart_goes_to_both(tmp_path: Path):
@@ -133,7 +133,7 @@ def test_what_cannot_be_told_apart_goes_to_both(tmp_path: Path):
     (item,) = read(tmp_path, {"p1": passage(same)}, findings)
     assert [quotes(item, node) for node in (2, 4)] == [["a 49"], ["a 49"]]
     assert item.gold.layers[1].state == "nothing"
-    assert findings.count(module_outputs.NOT_TOLD_APART) == 1
+    assert findings.count(module_outputs.JOINT_SPAN_UNRESOLVED) == 1
 
 
 def test_repairs_are_reported(tmp_path: Path):
@@ -148,7 +148,10 @@ def test_repairs_are_reported(tmp_path: Path):
     new, chosen = item.gold.layers[1].objects
     assert chosen == Chosen(id="m1-1", ref="m2-1")
     assert "equals no span" in new.reason
-    assert (findings.count(module_outputs.TWICE), findings.count(module_outputs.NOT_BELOW)) == (1, 1)
+    assert (findings.count(module_outputs.REPEATED_SPAN), findings.count(module_outputs.UNMATCHED_SPAN)) == (
+        1,
+        1,
+    )
 
 
 @pytest.mark.parametrize("through_json", [False, True])
@@ -236,9 +239,10 @@ def test_the_released_outputs_come_in_whole_and_go_out_byte_for_byte(tmp_path: P
     lists = [spans for pair in pairs for _, spans in pair["module_output_annotations"]]
     assert len({item.extra["drop"]["passage_id"] for item in items}) == 149
     assert (len(items), len(lists), sum(len(spans) for spans in lists)) == (215, 591, 1321)
-    assert {kind: repair.count for kind, repair in findings.mended.items()} == {
-        module_outputs.TWICE: 1, module_outputs.NOT_BELOW: 33, module_outputs.TOLD_APART: 134,
-        module_outputs.NOT_TOLD_APART: 2, module_outputs.UNLINKED: 16,
+    assert {kind: repair.count for kind, repair in findings.repairs.items()} == {
+        module_outputs.REPEATED_SPAN: 1, module_outputs.UNMATCHED_SPAN: 33,
+        module_outputs.JOINT_SPAN_RESOLVED: 134, module_outputs.JOINT_SPAN_UNRESOLVED: 2,
+        module_outputs.UNLINKED_VALUE: 16,
     }  # fmt: skip
     # Every span stands in some layer: 1,321 less the one given twice, and one more that two events share.
     objects = [mark for item in items for layer in item.gold.layers.values() for mark in layer.objects]

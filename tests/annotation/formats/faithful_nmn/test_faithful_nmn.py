@@ -1,4 +1,7 @@
-"""The released boxes and programs come in mended and go out without loss."""
+"""The import repairs the released boxes and programs.
+
+They go out without loss.
+"""
 
 import csv
 import io
@@ -11,7 +14,7 @@ import pytest
 from analysis.programs import FoundBox, run
 from annotation.content.completeness import resolve_references
 from annotation.content.schemas import Box, Chosen, Document, ItemRecord, Layer, Problem
-from annotation.formats import boxes as mending
+from annotation.formats import boxes as edges
 from annotation.formats.checks import check_record, parse_record_program
 from annotation.formats.faithful_nmn import gold, reader
 from annotation.formats.faithful_nmn.reader import read_faithful_nmn
@@ -98,7 +101,7 @@ class Files:
     def read(self, findings: Findings | None = None) -> list[ItemRecord]:
         return read_released(self.boxes, self.programs, self.examples, findings)
 
-    def mended(self, content: list[list[str]]) -> tuple[ItemRecord, Findings]:
+    def repaired(self, content: list[list[str]]) -> tuple[ItemRecord, Findings]:
         """The one item of these rows, which must also go out as they came in."""
         self.write(content)
         findings = Findings()
@@ -242,34 +245,34 @@ def test_items_that_the_format_cannot_hold_are_refused(files: Files):
 @pytest.mark.parametrize(
     "changes, kind, count, boxes",
     [
-        ({(3, 0): cell(("0.900", "0.000", "0.102", "0.500"))}, mending.PAST_THE_EDGE, 1, [(0.9, 0, 1, 0.5)]),
-        ({(3, 0): cell(("0.9", "0.1", "0.000", "0.5"), A)}, mending.NO_AREA, 1, [(0.1, 0.2, 0.4, 0.6)]),
-        ({(3, 0): cell(A, B, A)}, gold.TWICE, 1, [(0.1, 0.2, 0.4, 0.6), (0.5, 0.25, 0.625, 1)]),
-        ({(3, 0): cell(A)[1:-1]}, gold.BARE, 1, [(0.1, 0.2, 0.4, 0.6)]),
+        ({(3, 0): cell(("0.900", "0.000", "0.102", "0.500"))}, edges.PAST_THE_EDGE, 1, [(0.9, 0, 1, 0.5)]),
+        ({(3, 0): cell(("0.9", "0.1", "0.000", "0.5"), A)}, edges.NO_AREA, 1, [(0.1, 0.2, 0.4, 0.6)]),
+        ({(3, 0): cell(A, B, A)}, gold.REPEATED_BOX, 1, [(0.1, 0.2, 0.4, 0.6), (0.5, 0.25, 0.625, 1)]),
+        ({(3, 0): cell(A)[1:-1]}, gold.BOX_WITHOUT_LIST, 1, [(0.1, 0.2, 0.4, 0.6)]),
         ({(2, 0): cell(A, B)}, gold.COUNT_BOXES, 1, None),
         ({(2, 0): ""}, gold.COUNT_BLANK, 1, None),
-        ({(6, 0): cell(("0.1", "0.2", "0.3", "0.3"))}, gold.NOT_BELOW, 1, None),
-        ({(3, 0): cell(A)}, gold.UNLIKE, 1, [(0.1, 0.2, 0.4, 0.6)]),
+        ({(6, 0): cell(("0.1", "0.2", "0.3", "0.3"))}, gold.UNMATCHED_BOX, 1, None),
+        ({(3, 0): cell(A)}, gold.CONFLICTING_STEPS, 1, [(0.1, 0.2, 0.4, 0.6)]),
     ],
 )
-def test_what_is_mended_is_reported(
+def test_repairs_are_reported(
     files: Files, changes: dict[tuple[int, int], str], kind: str, count: int, boxes: list[Any] | None
 ):
-    item, findings = files.mended(rows(DRAWN | changes))
+    item, findings = files.repaired(rows(DRAWN | changes))
     assert findings.count(kind) == count
     if boxes is not None:
         assert [mark.box for mark in item.gold.layers[3].objects if mark.image == 0] == boxes
 
 
 def test_of_a_cell_given_again_the_last_counts(files: Files):
-    item, findings = files.mended([*rows(), row(3, 0, cell(B)), row(3, 1, cell(B))])
+    item, findings = files.repaired([*rows(), row(3, 0, cell(B)), row(3, 1, cell(B))])
     assert [mark.box for mark in item.gold.layers[3].objects] == [(0.5, 0.25, 0.625, 1.0)] * 2
-    assert (findings.count(gold.AGAIN), findings.count(gold.AGAIN_OTHERWISE)) == (1, 1)
+    assert (findings.count(gold.REPEATED_CELL), findings.count(gold.CONFLICTING_CELL)) == (1, 1)
     assert "line 10" in str(findings)
 
 
 def test_a_box_that_is_not_below_is_kept_with_a_reason(files: Files):
-    item, _ = files.mended(rows(DRAWN | {(6, 0): cell(A, ("0.1", "0.2", "0.3", "0.3"))}))
+    item, _ = files.repaired(rows(DRAWN | {(6, 0): cell(A, ("0.1", "0.2", "0.3", "0.3"))}))
     chosen, new = item.gold.layers[6].objects
     assert isinstance(chosen, Chosen)
     assert isinstance(new, Box)
@@ -279,9 +282,9 @@ def test_a_box_that_is_not_below_is_kept_with_a_reason(files: Files):
 def test_empty_columns_behind_and_rows_of_no_cell_are_taken(files: Files):
     content = rows()
     content[1] += ["", "", "", ""]
-    _, findings = files.mended([*content, ["1", "121", "", "", "", ""]])
-    assert findings.count(reader.WIDE) == 1
-    assert findings.count(reader.BLANK) == 1
+    _, findings = files.repaired([*content, ["1", "121", "", "", "", ""]])
+    assert findings.count(reader.EXTRA_COLUMNS) == 1
+    assert findings.count(reader.ROW_WITHOUT_CELL) == 1
 
 
 def test_flagged_examples_are_left_out_and_go_out_again(files: Files):
@@ -295,7 +298,7 @@ def test_flagged_examples_are_left_out_and_go_out_again(files: Files):
     assert item.external_id == "dev-9-1-0"
     assert item.gold.problem == Problem(kind="other", note="1 (a reason)")
     assert findings.count(reader.LEFT_OUT_FLAGGED) == 1
-    assert findings.count(gold.FLAGGED) == 1
+    assert findings.count(gold.FLAGGED_PROGRAM) == 1
     assert files.again([item]) == files.boxes.read_bytes()
 
 
@@ -361,7 +364,7 @@ def test_files_that_are_missing_or_empty_are_told(files: Files):
     with pytest.raises(BadFile, match="holds no examples"):
         files.read()
     files.boxes.unlink()
-    with pytest.raises(BadFile, match=r"boxes\.csv: No such file"):
+    with pytest.raises(BadFile, match=r"boxes\.csv: there is no such file"):
         files.read()
 
 
@@ -384,11 +387,12 @@ def test_the_release_gives_its_usable_examples_with_every_repair_told():
         json.loads(real_data("faithful_nmn/test_box_ids_536.json").read_text())
     )
     assert (len(test), len(dev)) == (536, 151)
-    assert {kind: repair.count for kind, repair in findings.mended.items()} == {
-        mending.PAST_THE_EDGE: 336, mending.NO_AREA: 35, gold.TWICE: 11, gold.BARE: 2, gold.COUNT_BOXES: 32,
-        gold.AGAIN: 18, gold.AGAIN_OTHERWISE: 18, reader.WIDE: 5206, reader.BLANK: 2,
-        reader.LEFT_OUT_FLAGGED: 66, reader.LEFT_OUT_ILL_TYPED: 40, gold.FLAGGED: 8,
-        gold.UNLIKE: 31, gold.NOT_BELOW: 183, gold.COUNT_BLANK: 348,
+    assert {kind: repair.count for kind, repair in findings.repairs.items()} == {
+        edges.PAST_THE_EDGE: 336, edges.NO_AREA: 35, gold.REPEATED_BOX: 11, gold.BOX_WITHOUT_LIST: 2,
+        gold.COUNT_BOXES: 32, gold.REPEATED_CELL: 18, gold.CONFLICTING_CELL: 18,
+        reader.EXTRA_COLUMNS: 5206, reader.ROW_WITHOUT_CELL: 2,
+        reader.LEFT_OUT_FLAGGED: 66, reader.LEFT_OUT_ILL_TYPED: 40, gold.FLAGGED_PROGRAM: 8,
+        gold.CONFLICTING_STEPS: 31, gold.UNMATCHED_BOX: 183, gold.COUNT_BLANK: 348,
     }  # fmt: skip
 
 

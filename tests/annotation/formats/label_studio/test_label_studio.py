@@ -133,7 +133,7 @@ def test_what_an_item_has_no_place_for_goes_out_again(tmp_path: Path):
     relation = {"type": "relation", "from_id": "r1", "to_id": "r2", "direction": "right"}
     findings = Findings()
     (item,) = read(tmp_path, task(box(), choice, relation), findings=findings)
-    assert findings.count(reader.ASIDE) == 2
+    assert findings.count(reader.OTHER_RESULT) == 2
     assert item.external_id == "7"
     assert item.annotations[0].annotator == "cleo@example.org"
     write_label_studio([item], tmp_path / "out.json")
@@ -158,14 +158,14 @@ def test_boxes_of_choosing_steps_become_references_where_they_equal_one_below(tm
     first, second = objects(item, 4)
     assert first == Chosen(id="r2", ref="r1")
     assert second.reason == "drawn in Label Studio"
-    assert findings.count(references.NOT_BELOW) == 1
+    assert findings.count(references.UNMATCHED_OBJECT) == 1
 
 
 def test_equal_steps_share_their_boxes(tmp_path: Path):
     findings = Findings()
     (item,) = read(tmp_path, task(box(), box("r2", "m5"), box("r3", "m5", x=11)), findings=findings)
     assert [mark.id for mark in objects(item, 2)] == ["r1", "r3"]
-    assert findings.count(references.TWICE) == 1
+    assert findings.count(references.REPEATED_OBJECT) == 1
 
 
 @pytest.mark.parametrize(
@@ -184,10 +184,10 @@ def test_a_rotated_box_becomes_the_upright_one_around_it(
     (item,) = read(tmp_path, task(box(rotation=rotation)), findings=findings)
     (mark,) = objects(item, 2)
     assert mark.box == pytest.approx(expected)
-    assert findings.count(results.ROTATED) == 1
+    assert findings.count(results.ROTATED_BOX) == 1
 
 
-def test_boxes_at_the_edge_are_mended(tmp_path: Path):
+def test_boxes_at_the_edge_are_repaired(tmp_path: Path):
     findings = Findings()
     (item,) = read(tmp_path, task(box(x=-0.1, width=20), box("r2", width=0)), findings=findings)
     (mark,) = objects(item, 2)
@@ -202,7 +202,7 @@ def test_offsets_in_utf_16_are_counted_again(tmp_path: Path):
     (item,) = read(tmp_path, text_task(stretch(unit, unit + 3, "won"), passage=passage), findings=findings)
     (mark,) = objects(item, 0)
     assert (mark.quote, mark.span) == ("won", (6, 9))
-    assert findings.count(results.UTF_16) == 1
+    assert findings.count(results.UTF_16_OFFSETS) == 1
 
 
 def test_white_space_around_a_span_is_left_out(tmp_path: Path):
@@ -212,14 +212,14 @@ def test_white_space_around_a_span_is_left_out(tmp_path: Path):
     (mark,) = objects(item, 0)
     assert isinstance(mark, Span)
     assert (mark.quote, mark.tokens) == ("won", (1, 2))
-    assert findings.count(results.TRIMMED) == 1
+    assert findings.count(results.TRIMMED_SPAN) == 1
 
 
 def test_ids_that_cannot_be_used_are_renamed(tmp_path: Path):
     findings = Findings()
     (item,) = read(tmp_path, task(box("a b"), box("r1", x=1), box("r1", x=2)), findings=findings)
     assert [mark.id for mark in objects(item, 2)] == ["r.0", "r1", "r1.0"]
-    assert findings.count(reader.RENAMED) == 2
+    assert findings.count(reader.RENAMED_ID) == 2
 
 
 def test_the_author_of_an_annotation_may_be_unknown(tmp_path: Path):

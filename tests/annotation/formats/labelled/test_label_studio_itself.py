@@ -50,7 +50,7 @@ layers:
 def gold(name: str, task: str, kind: Kind) -> Document:
     findings = Findings()
     [record] = read("labelstudio", FILES / name, task=read_label_task(task), kind=kind, findings=findings)
-    assert not findings.mended
+    assert not findings.repairs
     assert record.gold is not None
     return record.gold
 

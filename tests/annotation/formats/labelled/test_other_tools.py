@@ -1,4 +1,4 @@
-"""Files as other tools write them are read, mended or refused.
+"""Files as other tools write them are read, repaired or refused.
 
 Refusals name the place in the file.
 """
@@ -16,7 +16,7 @@ from annotation.content.schemas import ItemRecord, Kind
 from annotation.errors import Conflict
 from annotation.formats import registry
 from annotation.formats.images import ImageFolder
-from annotation.formats.label_studio.results import UTF_16
+from annotation.formats.label_studio.results import UTF_16_OFFSETS
 from annotation.formats.labelled import brat, entries, items, label_studio, losses, mark_positions
 from annotation.formats.source import Source
 from foundation.errors import BadFile
@@ -95,7 +95,7 @@ def test_the_quote_decides_between_code_points_and_utf_16(tmp_path: Path) -> Non
     points = result("labels", {"start": 3, "end": 6, "text": "Ada", "labels": ["Person"]})
     same = read_record(tmp_path, "labelstudio", [task_of({"text": text}, points)])
     assert spans_of(record, record.gold) == spans_of(same, same.gold)
-    assert findings.count(UTF_16) == 1
+    assert findings.count(UTF_16_OFFSETS) == 1
 
 
 def test_a_rotated_box_is_reported_and_its_size_is_that_of_the_file(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_rotated_box_is_reported_and_its_size_is_that_of_the_file(tmp_path: Pa
     )  # fmt: skip
     assert (record.images[0].width, record.images[0].height) == (200, 100)
     assert boxes_of(record, record.gold) == [("label", "Dog", (0.45, 0.1, 0.5, 0.5))]
-    assert findings.count(label_studio.TURNED) == 1
+    assert findings.count(label_studio.ROTATED_SHAPE) == 1
 
 
 def test_an_image_is_found_without_what_an_upload_puts_before_its_name(tmp_path: Path) -> None:
@@ -139,9 +139,9 @@ def test_what_has_no_place_is_left_out_and_counted(tmp_path: Path) -> None:
     task["predictions"] = [{"result": []}]
     record = read_record(tmp_path, "labelstudio", [task], kind="boxes", findings=findings)
     assert [label for _layer, label, _box in boxes_of(record, record.gold)] == ["Cat", "Dog"]
-    assert {kind: repair.count for kind, repair in findings.mended.items()} == {
+    assert {kind: repair.count for kind, repair in findings.repairs.items()} == {
         mark_positions.OTHER_SHAPES: 1,
-        items.DANGLING: 1,
+        items.DANGLING_RELATION: 1,
         entries.NO_LABEL: 1,
         entries.SEVERAL_LABELS: 1,
         entries.ABOUT_A_MARK: 1,
@@ -162,7 +162,7 @@ def test_doccano_lines_have_spans_or_classes(tmp_path: Path) -> None:
     findings = Findings()
     record = read_record(tmp_path, "doccano", DOCCANO, ".jsonl", findings=findings)
     assert [mark[2:] for mark in spans_of(record, record.gold)] == [("Ada", "PER"), ("Rome", "LOC")]
-    assert (record.extra, findings.count(entries.KEPT)) == ({"fields": {"source": "web"}}, 1)
+    assert (record.extra, findings.count(entries.UNSHOWN_FIELD)) == ({"fields": {"source": "web"}}, 1)
     classes = '{"id": 1, "text": "a", "label": ["good"]}\n{"id": 2, "text": "b", "label": ["bad", "good"]}\n'
     path = tmp_path / "classes.jsonl"
     path.write_text(classes)
@@ -232,8 +232,8 @@ def test_brat_folders_are_read(tmp_path: Path) -> None:
         ("Ada", "PER"),
         ("Ada won in Rome", "LOC"),
     ]
-    counts = {kind: repair.count for kind, repair in findings.mended.items()}
-    assert counts == {brat.APART: 1, entries.ATTRIBUTES: 1, entries.ABOUT_A_MARK: 1}
+    counts = {kind: repair.count for kind, repair in findings.repairs.items()}
+    assert counts == {brat.SPLIT_SPAN: 1, entries.ATTRIBUTES: 1, entries.ABOUT_A_MARK: 1}
     task = LabelTask.model_validate_json(record.program)
     assert [(layer.type, layer.names) for layer in task.layers] == [
         ("spans", ("PER", "LOC")),
@@ -260,7 +260,7 @@ def test_coco_keeps_info_and_licenses_and_all_categories(tmp_path: Path) -> None
     assert layers_of(records[0]) == {"Objects": ("dog", "brush")}
     assert boxes_of(records[0], records[0].gold) == [("Objects", "dog", (0.1, 0.1, 0.3, 0.3))]
     assert records[1].gold is not None
-    assert not findings.mended  # the outline is a polygon
+    assert not findings.repairs  # the outline is a polygon
     again = json.loads(written("coco", records, tmp_path).read_text())
     assert (again["info"], again["licenses"]) == (COCO["info"], COCO["licenses"])
     assert again["images"][0]["license"] == 1
@@ -346,11 +346,11 @@ def test_exports_count_what_a_format_cannot_hold(tmp_path: Path) -> None:
         fields | {"tokens": [(0, 3)], "gold": {"layers": gold}, "annotations": [people]}
     )
     written("conll", [record], tmp_path, findings := Findings())
-    assert {kind: repair.count for kind, repair in findings.mended.items()} == {
+    assert {kind: repair.count for kind, repair in findings.repairs.items()} == {
         losses.PEOPLE: 1, losses.CHOICES: 2, losses.STATES: 1, losses.WHOLE_TOKENS: 1,
     }  # fmt: skip
     written("jsonl", [record], tmp_path, findings := Findings())
-    assert not findings.mended
+    assert not findings.repairs
 
 
 @pytest.mark.parametrize("form", ["conll", "webanno", "brat"])
@@ -369,7 +369,7 @@ def test_an_item_that_nobody_labelled_does_not_come_back_as_gold(form: str, tmp_
         ItemRecord.model_validate(fields | {"external_id": "open"}),
     ]
     path = written(form, records, tmp_path, findings := Findings())
-    assert findings.mended[losses.UNLABELLED].count == 1
+    assert findings.repairs[losses.UNLABELLED_ITEMS].count == 1
     files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
     assert not [file for file in files if "open" in file.stem or "id = open" in file.read_text("utf-8")]
 

@@ -12,7 +12,7 @@ from annotation.content.labels import LabelTask, read_label_task
 from annotation.content.schemas import Document, ItemRecord
 from annotation.formats.checks import check_record
 from annotation.formats.labelled import entries, items
-from annotation.formats.labelled.losses import LOSES
+from annotation.formats.labelled.losses import LOSSES
 from foundation.imports.findings import Findings
 from tests.annotation.factories import PASSAGE, SPANS
 from tests.annotation.formats.labelled.plain_items import read, written
@@ -55,8 +55,8 @@ def test_relations_come_back(tmp_path: Path, name: str, with_task: bool) -> None
     lost, findings = Findings(), Findings()
     task = read_label_task(TASK) if with_task else None
     [again] = read(name, written(name, [item()], tmp_path, lost), task=task, findings=findings)
-    assert not lost.mended
-    assert not findings.mended
+    assert not lost.repairs
+    assert not findings.repairs
     for node in (RELATIONS, SAME):
         assert list_relations(again.gold, node) == list_relations(item().gold, node)
     layers = LabelTask.model_validate_json(again.program).layers
@@ -73,8 +73,8 @@ def test_label_studio_and_json_lines_lose_nothing(tmp_path: Path) -> None:
 def test_other_formats_count_what_they_leave_out(tmp_path: Path, name: str) -> None:
     lost = Findings()
     written(name, [item()], tmp_path, lost)
-    assert lost.count(entries.RELATIONS) == (4 if entries.RELATIONS in LOSES[name] else 0)
-    assert (entries.RELATIONS in LOSES[name]) == (name not in ("jsonl", "labelstudio", "brat"))
+    assert lost.count(entries.RELATIONS) == (4 if entries.RELATIONS in LOSSES[name] else 0)
+    assert (entries.RELATIONS in LOSSES[name]) == (name not in ("jsonl", "labelstudio", "brat"))
 
 
 def test_directions_of_label_studio_and_relations_without_a_label(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_directions_of_label_studio_and_relations_without_a_label(tmp_path: Path
         (label, first, third),
         (label, third, first),
     }
-    assert findings.count(items.DANGLING) == 1
+    assert findings.count(items.DANGLING_RELATION) == 1
 
 
 def test_a_project_without_relations_leaves_them_out(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from annotation.content.labels import LabelTask
 from annotation.content.schemas import ItemRecord
 from annotation.formats.labelled import LABELLED_READERS, LABELLED_WRITERS
 from annotation.formats.labelled.documents import list_boxes
-from annotation.formats.labelled.losses import EMPTY, LOSES
+from annotation.formats.labelled.losses import EMPTY_ITEMS, LOSSES
 from annotation.formats.registry import PLAIN_WRITERS
 from foundation.imports.findings import Findings
 from tests.annotation.formats.labelled.plain_items import (
@@ -50,7 +50,7 @@ def several(strategy: Callable[[str], st.SearchStrategy[ItemRecord]]) -> st.Sear
 
 def test_each_format_is_read_and_written_and_says_what_it_holds() -> None:
     assert LABELLED_READERS.keys() == LABELLED_WRITERS.keys()
-    assert LOSES.keys() == PLAIN_WRITERS.keys()
+    assert LOSSES.keys() == PLAIN_WRITERS.keys()
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -60,14 +60,14 @@ def test_texts_come_back_with_equal_gold(tmp_path: Path, name: str, data: st.Dat
     options = TEXTS[name]
     items = data.draw(several(lambda key: text_items(name=key, **options)))
     path, findings = written(name, items, tmp_path, lost := Findings()), Findings()
-    if lost.count(EMPTY) == len(items):
+    if lost.count(EMPTY_ITEMS) == len(items):
         return
     back = {item.external_id: item for item in read(name, path, task=text_task(), findings=findings)}
-    assert not findings.mended
+    assert not findings.repairs
     for item in items:
         again = back.get(item.external_id)
         if again is None:  # a page of annotations has no item without any
-            assert lost.count(EMPTY)
+            assert lost.count(EMPTY_ITEMS)
             assert not any(
                 spans_of(item, document) or classes_of(item, document) for document in documents(item)
             )
@@ -115,7 +115,7 @@ def test_rationales_come_back(tmp_path: Path, items: list[ItemRecord]) -> None:
 def test_boxes_come_back(tmp_path: Path, name: str, data: st.DataObject) -> None:
     items = data.draw(st.tuples(image_items(name="a/ü 1.png"), image_items(name="b.jpg")))
     path = written(name, items, tmp_path, lost := Findings())
-    if lost.count(EMPTY) == len(items):
+    if lost.count(EMPTY_ITEMS) == len(items):
         return
     back = {item.external_id: item for item in read(name, path, task=image_task(), kind="boxes")}
     for item in items:
@@ -139,7 +139,7 @@ def test_label_studio_loses_nothing(tmp_path: Path, item: ItemRecord) -> None:
     findings = Findings()
     [again] = read("labelstudio", written("labelstudio", [item], tmp_path, findings))
     assert again == item
-    assert not findings.mended
+    assert not findings.repairs
 
 
 @pytest.mark.parametrize("name", ["labelstudio", "doccano", "prodigy", "w3c", "brat", "webanno"])

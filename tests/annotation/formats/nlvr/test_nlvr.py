@@ -94,7 +94,7 @@ def test_the_released_drawings_have_their_shapes_where_the_gold_says():
     items = list(read_nlvr(Source(path, images=folder, findings=findings), drawings=range(6)))
     assert len(items) == 500
     assert findings.count(NOT_DRAWN) == 6 * 300 - 500
-    assert set(findings.mended) == {NOT_DRAWN}
+    assert set(findings.repairs) == {NOT_DRAWN}
     colours = {"Yellow": (255, 255, 0), "Black": (0, 0, 0), "#0099ff": (0, 153, 255)}
     checked = 0
     for item in items[::10]:

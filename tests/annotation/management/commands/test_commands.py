@@ -246,7 +246,7 @@ def test_gold_only(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     assert "3 items, 3 with" in run("export_gold", "dogs", "--out", out, "--format", "jsonl", "--gold-only")
     assert "4 items, 3 with" in run("export_gold", "dogs", "--out", out, "--format", "jsonl")
-    with pytest.raises(CommandError, match="there is dogs"):
+    with pytest.raises(CommandError, match="there are: dogs"):
         run("export_gold", "cats", "--out", out, "--format", "jsonl")
 
 
@@ -322,8 +322,8 @@ def test_the_released_boxes_come_in_and_go_out_byte_for_byte(tmp_path: Path) -> 
 
 
 def run_report(output: str) -> str:
-    """Return the part of the output that lists what the import mended."""
-    return output.partition("mended or left out:\n")[2]
+    """Return the part of the output that lists what the import repaired."""
+    return output.partition("repaired or left out:\n")[2]
 
 
 def test_the_released_spans_come_in(tmp_path: Path) -> None:

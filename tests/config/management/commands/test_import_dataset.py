@@ -136,7 +136,7 @@ def test_wrong_usage_is_refused(arguments: tuple[str, ...]):
 
 
 def test_a_missing_file_is_told(tmp_path: Path):
-    with pytest.raises(CommandError, match=r"none\.json: No such file or directory"):
+    with pytest.raises(CommandError, match=r"none\.json: there is no such file"):
         run(tmp_path / "none.json")
 
 

@@ -1,5 +1,9 @@
-"""import_predictions: what comes in, what is counted, and what is refused."""
+"""import_predictions stores predictions and counts repairs.
 
+It refuses the rest.
+"""
+
+import json
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -29,11 +33,10 @@ def content(**more: Any) -> dict[str, Any]:
     }
 
 
-def run(path: Path, *, system: str = "reader", dataset: str = "films") -> tuple[str, str]:
+def run(path: Path, *options: str, system: str = "reader", dataset: str = "films") -> tuple[str, str]:
     output, error = StringIO(), StringIO()
-    call_command(
-        "import_predictions", str(path), "--dataset", dataset, "--system", system, stdout=output, stderr=error
-    )
+    given = ("--dataset", dataset, "--system", system, *options)
+    call_command("import_predictions", str(path), *given, stdout=output, stderr=error)
     return output.getvalue(), error.getvalue()
 
 
@@ -45,9 +48,12 @@ def test_it_works(dataset: Dataset, tmp_path: Path):
         "explanation_weights": {"q0": [["Night Ferry 0", 0, 4, 8, 0.5], ["Oslo", 0, 0, 4, -1]]},
         "question_weights": {"q0": [[0, 3, 0.25]]},
     }
-    output, error = run(write_json(tmp_path / "p.json", content(**more)))
+    path = write_json(tmp_path / "p.json", content(**more))
+    output, error = run(path)
     assert error == ""
     stored = PredictionRun.objects.get()
+    row = {"id": str(stored.pk), "dataset": "films", "system": "reader", "revision": stored.revision}
+    assert json.loads(run(path, "--json")[0]) == {**row, "added": 0, "unchanged": 4}
     assert output == f"reader on films ({stored.revision}): 4 predictions added, 0 were there already\n"
     assert (stored.source, stored.status, stored.system.name) == ("file", "done", "reader")
     assert stored.finished_at is not None

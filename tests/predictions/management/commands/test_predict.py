@@ -97,7 +97,7 @@ def test_an_unknown_system_lists_those_served(model_server: FakeModelServer):
 
 
 def test_an_unknown_dataset_is_told(model_server: FakeModelServer):
-    with pytest.raises(CommandError, match="there is no dataset 'films'; there is none yet"):
+    with pytest.raises(CommandError, match="there is no dataset 'films', nor any other yet"):
         run()
 
 

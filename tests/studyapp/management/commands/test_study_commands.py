@@ -131,7 +131,7 @@ class TestCreate:
             run("create_study", path)
 
     def test_no_file(self, tmp_path):
-        with pytest.raises(CommandError, match="No such file"):
+        with pytest.raises(CommandError, match="there is no such file"):
             run("create_study", tmp_path / "none.yaml")
 
     def test_missing_explanations_are_told(self, write):
@@ -154,6 +154,12 @@ class TestLaunch:
         with pytest.raises(CommandError, match="3 questions requested, but every condition can show only 0"):
             run("launch_study", "small", *ACCEPT)
         assert Study.objects.get().status == "draft"
+
+    def test_json(self, write):
+        run("create_study", write())
+        row = json.loads(run("launch_study", "small", "--json", *ACCEPT)[0])
+        version = Study.objects.get().versions.get()
+        assert row == {"slug": "small", "number": 1, "hash": version.hash, "conditions": 2, "items": 3}
 
     def test_twice_keeps_the_version(self, write):
         run("create_study", write())

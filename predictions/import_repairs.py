@@ -1,4 +1,4 @@
-"""Labels of what imports mend or leave out."""
+"""Labels of what imports repair or leave out."""
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _

@@ -150,7 +150,7 @@ def estimate_usage(content: FrozenStudy, n: int, model: Respondent) -> tuple[int
     """Estimate the requests and tokens of participants that a model simulates.
 
     Tokens are a fourth of the characters; those of items are the mean over conditions and items. A page that
-    is refused, or an answer that is not valid, comes on top.
+    the site refuses, or an answer that is not valid, comes on top.
 
     Args:
         content: The frozen study.

@@ -7,7 +7,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from accounts.models import Membership, Role, User
-from accounts.policy import TABLE, Act, Roles, find_granting_roles, is_allowed
+from accounts.policy_table import TABLE, Act, Roles, find_granting_roles, is_allowed
 from accounts.rights.roles import can, find_roles
 from tests import workspaces
 from tests.studyapp import factories
