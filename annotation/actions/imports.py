@@ -1,4 +1,4 @@
-"""Undo an import, and repair single items."""
+"""Undo an import, and correct single items."""
 
 from django.db import transaction
 from django.utils import timezone
